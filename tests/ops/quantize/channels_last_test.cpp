@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <random>
 
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
+#include "libmge/kernel/cpu/product/quad_product.h"
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/geometry.h"
@@ -59,6 +61,10 @@ const Case dense_cases[] = {
     {{2, 16, 22, 101}, {40, 16, 3, 3}, {.padding = {1, 0}}},
     {{1, 48, 30, 29}, {33, 48, 3, 3}, {.padding = {1, 1}}},
     {{1, 2, 4, 4}, {1, 2, 3, 3}, {}},
+    {{2, 16, 7, 7}, {48, 16, 3, 3}, {.padding = {1, 1}}},
+    {{1, 20, 6, 5}, {49, 20, 3, 3}, {.padding = {1, 1}}},
+    {{1, 4, 11, 13}, {16, 4, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
+    {{1, 8, 4, 43}, {64, 8, 1, 1}, {.stride = {1, 2}}},
     {{1, 3, 9, 33}, {20, 3, 3, 3}, {.stride = {1, 2}, .padding = {1, 1}, .dilation = {2, 1}}},
 };
 const Case depthwise_cases[] = {
@@ -101,6 +107,8 @@ const Form forms[] = {
     {DType::u8, DType::i32, DType::none, Activation::none},
     {DType::u8, DType::u8, DType::u8, Activation::none, ops::StepRounding::half_even},
     {DType::i8, DType::i8, DType::none, Activation::relu, ops::StepRounding::half_even},
+    {DType::u8, DType::u8, DType::none, Activation::none, ops::StepRounding::half_even},
+    {DType::u8, DType::i8, DType::none, Activation::none, ops::StepRounding::half_even},
 };
 
 // In the operator's order; without scales where the sums are the result.
@@ -147,7 +155,7 @@ int compare(const Case& c, const Form& form, int threads, const char* layout = "
                        .fields = Conv::info.fields,
                        .inputs = in,
                        .outputs = {&out, 1},
-                       .constant_inputs = 1u << Conv::weight,
+                       .constant_inputs = 1u << Conv::weight | 1u << Conv::y_scale,
                        .threads = threads};
     };
     TensorSpecs plain, laid_out;
@@ -172,24 +180,23 @@ int compare(const Case& c, const Form& form, int threads, const char* layout = "
 }
 
 // Windows that Winograd's transform is for, where the processor does not multiply bytes.
-int transformed(const Case& c, int others) {
+int transformed(const Case& c) {
     constexpr ops::Pair one{1, 1};
     auto g = conv_geometry("test", ops::window_of(c.params), c.x, c.weight);
     int64_t tiles = (g.out[0] + 3) / 4 * ((g.out[1] + 3) / 4);
-    return others == 0 && tiles >= 6 && c.params.groups == 1 && c.weight[2] == 3 && c.weight[3] == 3 &&
+    return !cpu::has_quads() && tiles >= 6 && c.params.groups == 1 && c.weight[2] == 3 && c.weight[3] == 3 &&
            c.params.stride == one && c.params.dilation == one && c.x[1] % 16 == 0;
 }
 
 TEST(ChannelsLast, GivesTheBitsOfTheReference) {
-    int others = int(cpu::quad_product() != nullptr) + int(cpu::matrix_product() != nullptr);
-    int dense = std::max(others, 1);
+    const bool has_matrices = cpu::matrix_product() != nullptr;
+    const int dense = has_matrices ? 2 : 1, products = has_matrices ? 3 : 1;
     for (auto& form : forms)
         for (int threads : {1, 2}) {
-            for (auto& c : dense_cases)
-                EXPECT_EQ(compare(c, form, threads), dense + transformed(c, others)) << c.x;
+            for (auto& c : dense_cases) EXPECT_EQ(compare(c, form, threads), dense + transformed(c)) << c.x;
             for (auto& c : product_cases)
                 for (auto* layout : {"nchw", "nhwc"})
-                    EXPECT_EQ(compare(c, form, threads, layout), others + 1) << c.x;
+                    EXPECT_EQ(compare(c, form, threads, layout), products) << c.x;
             for (auto& c : depthwise_cases) EXPECT_EQ(compare(c, form, threads), 1) << c.x;
         }
 }
@@ -202,6 +209,29 @@ TEST(ChannelsLast, GivesTheLargestSums) {
         form.steps->weight = weight;
         for (auto& c : large_cases) EXPECT_GT(compare(c, form, 1), 0);
     }
+}
+
+// All numbers of 24 bits whose steps are near to a half.
+TEST(QuadSteps, RoundShortlyOnlyWhereThatIsExact) {
+    std::mt19937 random(3);
+    std::uniform_real_distribution<float> scales(0x1p-8f, 1);
+    auto is_exact = [](float scale) {
+        const float inverse = 1 / scale, rounded_off = float(1 / double(scale) - double(inverse));
+        for (int i = 0; i <= 256; ++i)
+            for (int j = -20; j <= 20; ++j) {
+                const float half = float((i + 0.5) * double(scale)), x = half + float(j) * half * 0x1p-24f;
+                if (std::rint(x / scale) != std::rint(std::fma(x, inverse, x * rounded_off))) return false;
+            }
+        return true;
+    };
+    int short_ones = 0;
+    for (int i = 0; i < 200; ++i) {
+        const float scale = scales(random);
+        short_ones += cpu::rounds_shortly(scale);
+        EXPECT_EQ(cpu::rounds_shortly(scale), is_exact(scale)) << scale;
+    }
+    EXPECT_GT(short_ones, 100);
+    for (float scale : {0.f, -1.f, 0x1p-100f, INFINITY, NAN}) EXPECT_FALSE(cpu::rounds_shortly(scale));
 }
 
 }  // namespace

@@ -202,7 +202,6 @@ ByteProduct make_pair_product() {
             .depth = word,
             .word = word,
             .panel = panel(),
-            .takes_signed = false,
             .takes_wide = true,
             .begin = nothing,
             .end = nothing,

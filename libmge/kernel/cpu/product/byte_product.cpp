@@ -13,39 +13,7 @@ namespace {
 
 constexpr int64_t lanes = 16, word = 4;
 
-// --- sums of four products ---
-
-constexpr int quad_rows = 12;  // 24 sums, two words of the weight and one of a in 32 registers
-
-__attribute__((target("avx512f,avx512vnni"))) void multiply_quads(const ByteRows& a, const int8_t* weight,
-                                                                  int32_t* sums) {
-    __m512i left[quad_rows], right[quad_rows];
-#pragma GCC unroll 16
-    for (int r = 0; r < quad_rows; ++r) left[r] = right[r] = _mm512_setzero_si512();
-    for (int64_t part : a.parts) {
-        const uint8_t* x = a.first + part;
-        for (int64_t k = 0; k < a.part_bytes; k += word, weight += 2 * lanes * word) {
-            __m512i b0 = _mm512_loadu_si512(weight), b1 = _mm512_loadu_si512(weight + lanes * word);
-#pragma GCC unroll 16
-            for (int r = 0; r < quad_rows; ++r) {
-                int32_t four;
-                __builtin_memcpy(&four, x + k + r * a.stride, sizeof(four));
-                __m512i all = _mm512_set1_epi32(four);
-                left[r] = _mm512_dpbusd_epi32(left[r], all, b0);
-                right[r] = _mm512_dpbusd_epi32(right[r], all, b1);
-            }
-        }
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < quad_rows; ++r) {
-        _mm512_storeu_si512(sums + r * product_columns, left[r]);
-        _mm512_storeu_si512(sums + r * product_columns + lanes, right[r]);
-    }
-}
-
 // --- matrices: two tiles of 16 rows times two of 16 columns ---
-
-void nothing() {}
 
 template <bool is_signed>
 __attribute__((target("amx-tile,amx-int8"))) void multiply_tiles(const ByteRows& a, const int8_t* weight,
@@ -131,23 +99,11 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_windows(con
     }
 }
 
-constexpr ByteProduct quads{.name = "quads",
-                            .rows = quad_rows,
-                            .depth = word,
-                            .word = word,
-                            .panel = product_columns,
-                            .takes_signed = false,
-                            .takes_wide = false,
-                            .begin = nothing,
-                            .end = nothing,
-                            .multiply = multiply_quads,
-                            .multiply_signed = nullptr};
 constexpr ByteProduct tiles{.name = "matrices",
                             .rows = 2 * tile_rows,
                             .depth = tile_row_bytes,
                             .word = word,
                             .panel = product_columns,
-                            .takes_signed = true,
                             .takes_wide = false,
                             .begin = begin_tiles,
                             .end = end_tiles,
@@ -160,7 +116,6 @@ const ByteProduct* matrix_product() {
     static const bool has_tiles = multiplies_bytes_in_tiles();
     return has_tiles ? &tiles : nullptr;
 }
-const ByteProduct* quad_product() { return cpu_isa() >= Isa::avx512_vnni ? &quads : nullptr; }
 
 const ByteWindowKernel& byte_window_kernel() {
     static constexpr ByteWindowKernel quad_windows{4, 1, place_of_tap, multiply_windows};

@@ -28,19 +28,18 @@ struct ByteProduct {
     int64_t rows;         // that are multiplied together; all of them are read
     int64_t depth;        // k must be a multiple of it
     int64_t word, panel;  // elements of a word, columns of a panel
-    bool takes_signed;
-    bool takes_wide;  // rows of i16: `multiply` is for both signs
+    bool takes_wide;      // rows of i16: `multiply` is for both signs
     // A thread calls `multiply` between the two.
     void (*begin)();
     void (*end)();
     // sums[r * product_columns + c] = Σ over k of a[r][k] * weight[k][c].
     void (*multiply)(const ByteRows& a, const int8_t* weight, int32_t* sums);
-    void (*multiply_signed)(const ByteRows& a, const int8_t* weight, int32_t* sums);  // for rows of i8
+    // For rows of i8; null if they are wide.
+    void (*multiply_signed)(const ByteRows& a, const int8_t* weight, int32_t* sums);
 };
-// By matrix instructions (AMX), or by sums of four products (AVX-512 VNNI); null if the processor does not
-// have them. By sums of two 16-bit products, everywhere.
+// By matrix instructions (AMX); null if the processor does not have them. By sums of two 16-bit products,
+// everywhere.
 const ByteProduct* matrix_product();
-const ByteProduct* quad_product();
 const ByteProduct* pair_product();
 // ByteProduct::multiply of pair_product, with an i16 weight.
 using MultiplyPairs = void (*)(const ByteRows& a, const int16_t* weight, int32_t* sums);

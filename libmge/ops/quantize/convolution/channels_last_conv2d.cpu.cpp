@@ -14,6 +14,7 @@
 
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
+#include "libmge/kernel/cpu/product/quad_product.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/quantize/convolution/channels_last.h"
@@ -50,8 +51,6 @@ struct ChannelsLast {
     int64_t blocks() const { return pieces(g.oc, columns); }
     bool is_wide() const { return product->takes_wide; }
     int64_t element() const { return is_wide() ? int64_t(sizeof(int16_t)) : 1; }
-    // The factors are unsigned if the product supports nothing else.
-    bool is_shifted() const { return is_x_signed && !product->takes_signed && !is_wide(); }
     int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
     int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
     // Elements that are multiplied together: those of a line of a window, or of a pixel.
@@ -78,14 +77,14 @@ struct ChannelsLast {
     size_t workspace() const { return size_t(image_bytes() + threads * scratch_bytes()); }
 };
 
-Rows rows_of(const ConvGeometry& g, const cpu::ByteProduct& product, bool is_shifted) {
+Rows rows_of(const ConvGeometry& g, const cpu::ByteProduct& product) {
     if (product.takes_wide) {
         constexpr int64_t short_line = 64;  // elements; longer ones are gathered in less time
         bool is_short = g.kernel[0] > 1 && g.kernel[1] * g.ic < short_line && g.dilation[1] == 1;
         return is_short && g.out[1] >= 2 * product.rows ? Rows::lines : Rows::gathered;
     }
     bool is_one = g.kernel == Pair{1, 1}, is_dense = g.stride == Pair{1, 1};
-    if (is_one && is_dense && g.padding == Pair{0, 0} && !is_shifted) return Rows::image;
+    if (is_one && is_dense && g.padding == Pair{0, 0}) return Rows::image;
     return is_dense && (is_one || g.ic % product.depth == 0) ? Rows::bordered : Rows::gathered;
 }
 
@@ -101,7 +100,7 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
         g.n = 1;
         g.stride = {1, 1};
     }
-    c.rows = rows_of(g, product, c.is_shifted());
+    c.rows = rows_of(g, product);
     c.k = c.rows == Rows::lines ? g.kernel[0] * c.line_elements()
                                 : whole(g.kernel[0] * g.kernel[1] * g.ic, product.depth);
     c.images = g.n;
@@ -152,11 +151,10 @@ void pack_weight(ChannelsLast& c, const int8_t* weight) {
     }
 }
 
-// Beside the others pairs have a chance only where rows need not be gathered.
+// Beside matrices pairs have a chance only where rows need not be gathered.
 std::vector<const cpu::ByteProduct*> products(const Problem& problem) {
     std::vector<const cpu::ByteProduct*> all;
-    for (auto* product : {cpu::matrix_product(), cpu::quad_product()})
-        if (product) all.push_back(product);
+    if (auto* matrices = cpu::matrix_product()) all.push_back(matrices);
     if (all.empty() || is_product(quantised_geometry(problem))) all.push_back(cpu::pair_product());
     return all;
 }
@@ -164,6 +162,7 @@ std::string name_of(const cpu::ByteProduct& product) { return std::string("chann
 
 Support supports(const Problem& problem) {
     if (auto images = channels_last_images(problem); !images) return images;
+    if (cpu::has_quads() && !cpu::matrix_product()) return {"sums of four products take less time"};
     return quantised_geometry(problem).groups == 1 ? supported : Support{"one group only"};
 }
 
@@ -185,19 +184,9 @@ Prepared prepare(const PrepareContext& context) {
 
 // --- rows ---
 
-void copy_shifted(const uint8_t* from, uint8_t* to, int64_t n, uint8_t shift) {
-    if (!shift) return void(std::memcpy(to, from, size_t(n)));
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i] ^ shift;
-}
-
 // Whole vectors, of which the last reaches over the end of both.
-void copy_vectors(const uint8_t* from, uint8_t* to, int64_t n, uint8_t shift) {
-    for (int64_t i = 0; i < n; i += vector) {
-        std::array<uint8_t, vector> bytes;
-        std::memcpy(bytes.data(), from + i, vector);
-        for (auto& byte : bytes) byte ^= shift;
-        std::memcpy(to + i, bytes.data(), vector);
-    }
+void copy_vectors(const uint8_t* from, uint8_t* to, int64_t n) {
+    for (int64_t i = 0; i < n; i += vector) std::memcpy(to + i, from + i, vector);
 }
 
 // Common part of all shares of the work on an image.
@@ -207,17 +196,15 @@ struct ImageRun {
     const ConvScales& scales;
     const uint8_t *x, *bordered;
     int64_t first_pixel;  // the image's first pixel in all of y
-    uint8_t border, shift;
+    uint8_t border;
 };
 
 // The elements of images with a border and of gathered rows: bytes of the image, or i16.
 struct ByteElements {
     const ImageRun& run;
     void fill(uint8_t* to, int64_t n) const { std::memset(to, run.border, size_t(n)); }
-    void copy(const uint8_t* from, uint8_t* to, int64_t n) const { copy_shifted(from, to, n, run.shift); }
-    void copy_whole(const uint8_t* from, uint8_t* to, int64_t n) const {
-        copy_vectors(from, to, n, run.shift);
-    }
+    void copy(const uint8_t* from, uint8_t* to, int64_t n) const { std::memcpy(to, from, size_t(n)); }
+    void copy_whole(const uint8_t* from, uint8_t* to, int64_t n) const { copy_vectors(from, to, n); }
 };
 struct WideElements {
     const ImageRun& run;
@@ -330,8 +317,8 @@ cpu::ByteRows tile_at(const ImageRun& run, int64_t chunk, int64_t first, int64_t
 void finish_rows(const ImageRun& run, int64_t block, int64_t first, int64_t count, const int32_t* sums) {
     auto& c = run.c;
     int64_t first_channel = block * columns, channels = std::min(columns, c.g.oc - first_channel);
-    // Bytes that are shifted, or of a zero point, add the same to all sums of a channel.
-    int32_t zero = c.is_wide() ? 0 : run.scales.x_zero + (c.is_shifted() ? 128 : 0);
+    // Bytes of a zero point add the same to all sums of a channel.
+    int32_t zero = c.is_wide() ? 0 : run.scales.x_zero;
     alignas(64) std::array<int32_t, columns> start{};
     for (int64_t i = 0; i < channels; ++i)
         start[size_t(i)] = (run.scales.bias ? run.scales.bias[first_channel + i] : 0) -
@@ -353,7 +340,7 @@ void finish_rows(const ImageRun& run, int64_t block, int64_t first, int64_t coun
 void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
     auto& c = run.c;
     auto& product = *c.product;
-    auto* multiply = c.is_x_signed && product.takes_signed ? product.multiply_signed : product.multiply;
+    auto* multiply = c.is_x_signed && product.multiply_signed ? product.multiply_signed : product.multiply;
     auto* sums = reinterpret_cast<int32_t*>(scratch + c.gathered_bytes());
     product.begin();
     for (int64_t chunk = rows.begin, count; chunk < rows.end; chunk += count) {
@@ -395,12 +382,9 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto& c = prepared.state<ChannelsLast>();
     ConvScales scales(launch);
     auto* bordered = static_cast<uint8_t*>(launch.workspace);
-    auto shift = uint8_t(c.is_shifted() ? 128 : 0);
     for (int64_t n = 0; n < c.images; ++n) {
         const uint8_t* x = launch.in<uint8_t>(Conv::x) + n * c.g.ic * c.g.in[0] * c.g.in[1];
-        ImageRun image{
-            c,    launch, scales, x, bordered, n * c.g.out[0] * c.g.out[1], uint8_t(scales.x_zero + shift),
-            shift};
+        ImageRun image{c, launch, scales, x, bordered, n * c.g.out[0] * c.g.out[1], uint8_t(scales.x_zero)};
         if (c.rows == Rows::bordered) add_border(ByteElements{image}, bordered);
         if (c.rows == Rows::lines) add_border(WideElements{image}, reinterpret_cast<int16_t*>(bordered));
         run_image(image, bordered + c.image_bytes());

@@ -13,6 +13,7 @@
 #include "libmge/kernel/cpu/convolution/integer_winograd.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
+#include "libmge/kernel/cpu/product/quad_product.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/quantize/convolution/channels_last.h"
 #include "libmge/ops/quantize/convolution/convolution_rows.h"
@@ -54,7 +55,7 @@ struct IntegerWinogradConv {
 
 Support supports(const Problem& problem) {
     if (auto images = channels_last_images(problem); !images) return images;
-    if (cpu::quad_product() || cpu::matrix_product()) return {"a processor without products of bytes only"};
+    if (cpu::has_quads()) return {"a processor without products of bytes only"};
     auto g = quantised_geometry(problem);
     constexpr Pair one{1, 1};
     if (g.groups != 1) return {"one group only"};

@@ -61,6 +61,7 @@ KernelList kernels(Cpu, QuantizedConv2d) {
         channels_last_depthwise_conv2d(),
         channels_last_winograd_conv2d(),
         channels_last_quantized_conv2d(),
+        channels_last_direct_conv2d(),
         depthwise_quantized_conv2d(),
         tiled_quantized_conv2d(),
         {"reference", plain_layouts, prepare_reference, run_reference, {.naive = true}}};

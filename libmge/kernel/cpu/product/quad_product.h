@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Products of byte rows with a packed weight by sums of four products (AVX-512 VNNI), exact in int32. The
+// sums of a tile stay in registers until they are rounded to byte steps.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "libmge/kernel/cpu/rows/step_rows.h"
+
+namespace mge::cpu {
+
+inline constexpr int64_t quad_rows = 14, quad_columns = 32, quad_lanes = 16, quad_word = 4;
+
+// True if the processor has the instructions and MGE_ISA permits them.
+bool has_quads();
+
+// Up to 14 rows by up to 32 columns of a product. Rows are `stride` bytes apart: the first (rows + 1) / 2 of
+// them from x, the others from `later`; those of y likewise.
+struct QuadTile {
+    const uint8_t *x, *later;
+    int64_t stride;
+    // The parts of a row are at these offsets, `part_bytes` long each, a multiple of quad_word.
+    std::span<const int64_t> parts;
+    int64_t part_bytes;
+    int64_t rows, columns;
+    // Words along k, those of the same k side by side: 16 of them if there are at most 16 columns, else 32.
+    const int8_t* weight;
+    const int32_t* start;  // per column, added to the sums; padded to quad_columns
+    const float* scale;    // likewise
+    // Weight for later tiles, to be fetched into the L2 cache: so many bytes for each word along k.
+    const int8_t* next;
+    int64_t next_step;
+    uint8_t *y, *y_later;
+    int64_t y_stride;
+};
+
+// Steps that are the nearest to quotients (half to even) of sums and a scale, between bounds. Bit-identical
+// to the scalar functions in ops/quantize/quantisation.h.
+struct QuadSteps {
+    float y_scale, inverse, rounded_off;
+    int16_t zero, lower, upper;
+    bool is_signed;
+    bool is_short;  // the quotient needs no correction
+    bool is_whole;  // the bounds are those of the byte
+};
+// True if rounding x * inverse + x * rounded_off gives the same step as rounding x / scale for all x whose
+// step is less than 256 in magnitude.
+bool rounds_shortly(float scale);
+// Nullopt if the steps need other operations. `may_be_short` is the result of rounds_shortly(m.y_scale), or
+// false.
+std::optional<QuadSteps> quad_steps(const StepMaking& m, std::span<const float> scales, bool may_be_short);
+
+void multiply_quads(const QuadTile& tile, const QuadSteps& steps);
+// sums[r * quad_columns + c] instead of y.
+void multiply_quads(const QuadTile& tile, int32_t* sums);
+
+}  // namespace mge::cpu

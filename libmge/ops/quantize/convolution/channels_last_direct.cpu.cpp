@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// A direct convolution of channels-last images (nhwc) by sums of four products
+// (kernel/cpu/product/quad_product.h). A row of the product is a pixel of y, whose window is read where it
+// is: the bytes under a line of the window are contiguous. An image that needs a border, or whose values are
+// signed, is copied first. A tile consists of up to 14 neighbours in a line of y, or of two short lines. Its
+// sums are rounded to steps in registers if the epilogue permits it.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/product/quad_product.h"
+#include "libmge/kernel/packed_values.h"
+#include "libmge/ops/quantize/convolution/channels_last.h"
+#include "libmge/ops/quantize/convolution/convolution_rows.h"
+#include "libmge/ops/quantize/convolution/quad_epilogue.cpu.h"
+
+namespace mge::ops {
+namespace {
+
+using Conv = QuantizedConv2d;
+constexpr int64_t columns = cpu::quad_columns, word = cpu::quad_word;
+// The rows of a chunk are multiplied with one block of channels after the other. Their bytes stay in the L1
+// cache if the weight stays in the L2 cache; otherwise the weight is read once for as many rows as that
+// holds.
+constexpr int64_t near_bytes = 32 << 10, far_bytes = 512 << 10;
+
+int64_t whole_words(int64_t n) { return pieces(n, word) * word; }
+
+struct DirectConv {
+    ConvGeometry g;
+    ConvEpilogue epilogue;
+    bool is_x_signed;
+    int64_t threads;
+    bool is_copied;              // with its border, and as unsigned values
+    std::vector<int64_t> parts;  // of a window: its lines, or if pixels are dilated, each pixel
+    int64_t part_bytes;
+    int64_t line_pieces, piece_pixels;  // a line of y has so many pieces, of so many pixels or one more
+    bool rounds_shortly;
+    PackedValues<int8_t> weight;       // block after block of channels
+    std::vector<int32_t> weight_sums;  // per channel
+
+    int64_t k() const { return int64_t(parts.size()) * part_bytes; }
+    int64_t blocks() const { return pieces(g.oc, columns); }
+    int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
+    int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
+    int64_t line_bytes() const { return width() * g.ic; }
+    // Tiles of two lines fill more registers than those of one if lines are short.
+    bool has_pairs() const { return g.out[1] <= cpu::quad_rows / 2 && g.out[0] > 1; }
+    int64_t tiles() const { return has_pairs() ? pieces(g.out[0], 2) : g.out[0] * line_pieces; }
+    // The last word of a window may reach over the end of the image.
+    size_t image_bytes() const { return is_copied ? aligned(height() * line_bytes() + word) : 0; }
+    size_t channel_bytes() const { return aligned(blocks() * columns * int64_t(sizeof(float))); }
+    size_t workspace() const { return image_bytes() + 2 * channel_bytes(); }
+};
+
+Support supports(const Problem& problem) {
+    if (auto images = channels_last_images(problem); !images) return images;
+    if (!cpu::has_quads()) return {"a processor with AVX-512 VNNI only"};
+    return quantised_geometry(problem).groups == 1 ? supported : Support{"one group only"};
+}
+
+DirectConv describe(const Problem& problem) {
+    DirectConv c{.g = quantised_geometry(problem),
+                 .epilogue = ConvEpilogue(problem),
+                 .is_x_signed = problem.inputs[Conv::x].dtype == DType::i8,
+                 .threads = problem.threads};
+    auto& g = c.g;
+    constexpr Pair none{0, 0}, one{1, 1};
+    const bool fills_words = g.kernel[1] * g.ic % word == 0 && (g.dilation[1] == 1 || g.ic % word == 0);
+    c.is_copied = c.is_x_signed || !(g.padding == none) || !fills_words;
+    if (is_product(g) || (g.kernel == one && g.stride == one && g.padding == none)) {
+        // All pixels are neighbours.
+        g.in = {1, g.n * g.in[0] * g.in[1]};
+        g.out = g.in;
+        g.n = 1;
+        g.stride = one;
+    }
+    c.line_pieces = pieces(g.out[1], cpu::quad_rows);
+    c.piece_pixels = g.out[1] / c.line_pieces;
+    const bool is_dense = g.dilation[1] == 1;
+    c.part_bytes = whole_words(is_dense ? g.kernel[1] * g.ic : g.ic);
+    for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
+        for (int64_t kw = 0; kw < (is_dense ? 1 : g.kernel[1]); ++kw)
+            c.parts.push_back(kh * g.dilation[0] * c.line_bytes() + kw * g.dilation[1] * g.ic);
+    return c;
+}
+
+// In the order of QuadTile; what fills up is 0.
+void pack_weight(DirectConv& c, const int8_t* weight) {
+    const int64_t taps = c.g.kernel[0] * c.g.kernel[1], k = c.k();
+    const bool is_dense = c.g.dilation[1] == 1;
+    c.weight = PackedValues<int8_t>(c.blocks() * columns * k);
+    c.weight_sums.resize(size_t(c.g.oc));
+    for (int64_t oc = 0; oc < c.g.oc; ++oc) {
+        const int64_t block = oc / columns * columns;
+        const int64_t across = c.g.oc - block > cpu::quad_lanes ? columns : cpu::quad_lanes;
+        int8_t* first = c.weight.data() + block * k + (oc - block) * word;
+        int32_t sum = 0;
+        for (int64_t tap = 0; tap < taps; ++tap) {
+            const int64_t kh = tap / c.g.kernel[1], kw = tap % c.g.kernel[1];
+            const int64_t at = is_dense ? kh * c.part_bytes + kw * c.g.ic : tap * c.part_bytes;
+            for (int64_t ic = 0; ic < c.g.ic; ++ic) {
+                const int8_t w = weight[(oc * c.g.ic + ic) * taps + tap];
+                first[(at + ic) / word * across * word + (at + ic) % word] = w;
+                sum += w;
+            }
+        }
+        c.weight_sums[size_t(oc)] = sum;
+    }
+}
+
+Prepared prepare(const PrepareContext& context) {
+    auto& problem = context.problem;
+    DirectConv c = describe(problem);
+    c.rounds_shortly = rounds_shortly(context);
+    pack_weight(c, static_cast<const int8_t*>(context.constants[Conv::weight]));
+    PackedInputs packed{{c.weight.piece()}, 1u << Conv::weight};
+    size_t workspace = c.workspace();
+    return Prepared::make(std::move(c), workspace, std::move(packed));
+}
+
+// Common part of all tiles of an image.
+struct DirectRun {
+    const DirectConv& c;
+    const Launch& launch;
+    const ConvScales& scales;
+    const std::optional<cpu::QuadSteps>& steps;
+    const int32_t* start;  // per channel, padded to whole blocks
+    const float* scale;    // likewise
+    const uint8_t* x;      // the image, or its copy
+    int64_t first_pixel;   // the image's first pixel in all of y
+};
+
+void copy_line(const uint8_t* from, uint8_t* to, int64_t n, bool is_signed) {
+    if (!is_signed) return void(std::memcpy(to, from, size_t(n)));
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i] ^ 128;
+}
+
+void copy_image(const DirectConv& c, const Launch& launch, const uint8_t* x, uint8_t border, uint8_t* to) {
+    const int64_t line = c.line_bytes(), side = c.g.padding[1] * c.g.ic, inner = c.g.in[1] * c.g.ic;
+    const int64_t grain = std::max<int64_t>(1, 8 * parallel_grain / std::max<int64_t>(1, line));
+    par_for(launch.threads, c.height(), grain, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            uint8_t* y = to + row * line;
+            const int64_t h = row - c.g.padding[0];
+            if (h < 0 || h >= c.g.in[0]) {
+                std::memset(y, border, size_t(line));
+                continue;
+            }
+            std::memset(y, border, size_t(side));
+            copy_line(x + h * inner, y + side, inner, c.is_x_signed);
+            std::memset(y + side + inner, border, size_t(side));
+        }
+    });
+}
+
+// Pixels of y: `count` from a place of a line on, and as many at the same place of the next line if there are
+// two.
+struct TilePixels {
+    int64_t line, first, count;
+    bool has_two_lines;
+};
+// Walks over tiles without a division for each.
+class TileWalk {
+public:
+    TileWalk(const DirectConv& c, int64_t tile)
+        : c_(c),
+          longer_(c.g.out[1] - c.line_pieces * c.piece_pixels),
+          line_(c.has_pairs() ? 2 * tile : tile / c.line_pieces),
+          piece_(c.has_pairs() ? 0 : tile % c.line_pieces) {}
+    TilePixels pixels() const {
+        if (c_.has_pairs()) return {line_, 0, c_.g.out[1], line_ + 1 < c_.g.out[0]};
+        return {line_, piece_ * c_.piece_pixels + std::min(piece_, longer_),
+                c_.piece_pixels + (piece_ < longer_ ? 1 : 0), false};
+    }
+    void advance() {
+        if (c_.has_pairs()) {
+            line_ += 2;
+        } else if (++piece_ == c_.line_pieces) {
+            piece_ = 0;
+            ++line_;
+        }
+    }
+
+private:
+    const DirectConv& c_;
+    int64_t longer_;  // pieces with one pixel more, which come first
+    int64_t line_, piece_;
+};
+
+// Fetches the weight of the next block while a block is multiplied.
+struct Fetch {
+    const int8_t* from;
+    int64_t step;
+};
+
+void run_tile(const DirectRun& run, const TilePixels& pixels, int64_t block, const Fetch& fetch) {
+    auto& c = run.c;
+    auto& g = c.g;
+    const int64_t first_channel = block * columns, half = (pixels.count + 1) / 2;
+    const int64_t x_step = g.stride[1] * g.ic;
+    const uint8_t* x = run.x + pixels.line * g.stride[0] * c.line_bytes() + pixels.first * x_step;
+    const int64_t y = (run.first_pixel + pixels.line * g.out[1] + pixels.first) * g.oc + first_channel;
+    cpu::QuadTile tile{.x = x,
+                       .later = pixels.has_two_lines ? x + g.stride[0] * c.line_bytes() : x + half * x_step,
+                       .stride = x_step,
+                       .parts = c.parts,
+                       .part_bytes = c.part_bytes,
+                       .rows = pixels.has_two_lines ? 2 * pixels.count : pixels.count,
+                       .columns = std::min(columns, g.oc - first_channel),
+                       .weight = c.weight.data() + first_channel * c.k(),
+                       .start = run.start + first_channel,
+                       .scale = run.scale + first_channel,
+                       .next = fetch.from,
+                       .next_step = fetch.step};
+    if (run.steps) {
+        tile.y = run.launch.out<uint8_t>(0) + y;
+        tile.y_later = tile.y + (pixels.has_two_lines ? g.out[1] : half) * g.oc;
+        tile.y_stride = g.oc;
+        return cpu::multiply_quads(tile, *run.steps);
+    }
+    alignas(64) std::array<int32_t, size_t(cpu::quad_rows * columns)> sums;
+    alignas(64) static constexpr std::array<int32_t, size_t(columns)> nothing{};
+    cpu::multiply_quads(tile, sums.data());
+    // The pixels of two whole lines are neighbours, too.
+    finish_block(c.epilogue, run.scales, run.launch,
+                 {sums.data(), nothing.data(), columns, tile.rows, tile.columns, first_channel, y, 1, g.oc});
+}
+
+// A thread's unit of work.
+void run_part(const DirectRun& run, Part tiles, Part blocks) {
+    auto& c = run.c;
+    const int64_t weight_bytes = blocks.size() * columns * c.k(), block_bytes = columns * c.k();
+    const int64_t tile_bytes = cpu::quad_rows * (c.g.stride[0] * c.g.stride[1] * c.g.ic + c.g.oc);
+    const int64_t fit =
+        (weight_bytes > far_bytes ? far_bytes : near_bytes) / std::max<int64_t>(1, tile_bytes);
+    for (Part chunk{tiles.begin, tiles.begin}; chunk.begin < tiles.end; chunk.begin = chunk.end) {
+        chunk.end = std::min(tiles.end, chunk.begin + std::max<int64_t>(1, fit));
+        const bool is_first = chunk.begin == tiles.begin;
+        const int64_t slice = is_first ? pieces(block_bytes, chunk.size()) : 0;
+        const int64_t step = is_first ? pieces(columns * word, chunk.size()) : 0;
+        const TileWalk first(c, chunk.begin);
+        for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+            Fetch fetch{c.weight.data() + std::min(block + 1, blocks.end - 1) * block_bytes, step};
+            TileWalk walk = first;
+            for (int64_t tile = chunk.begin; tile < chunk.end; ++tile, walk.advance(), fetch.from += slice)
+                run_tile(run, walk.pixels(), block, fetch);
+        }
+    }
+}
+
+// Threads divide what is more: the pixels, or the channels with their weights.
+void run_image(const DirectRun& run) {
+    auto& c = run.c;
+    const int64_t count = c.g.out[0] * c.g.out[1];
+    const bool is_small = count * c.blocks() * columns * c.k() < 64 * parallel_grain;
+    const bool by_blocks = c.g.oc > count;
+    const int64_t shares = is_small ? 1 : std::min(c.threads, by_blocks ? c.blocks() : c.tiles());
+    par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t share = begin; share < end; ++share)
+            run_part(run, share_of(c.tiles(), by_blocks ? 0 : share, by_blocks ? 1 : shares),
+                     share_of(c.blocks(), by_blocks ? share : 0, by_blocks ? shares : 1));
+    });
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& c = prepared.state<DirectConv>();
+    const ConvScales scales(launch);
+    auto* memory = static_cast<uint8_t*>(launch.workspace);
+    auto *start = reinterpret_cast<int32_t*>(memory), *last = start + c.blocks() * columns;
+    auto* scale = reinterpret_cast<float*>(memory + c.channel_bytes());
+    uint8_t* copy = memory + 2 * c.channel_bytes();
+    // Bytes of a zero point add the same to all sums of a channel.
+    const int32_t zero = scales.x_zero + (c.is_x_signed ? 128 : 0);
+    std::fill(start, last, 0);
+    for (int64_t i = 0; i < c.g.oc; ++i)
+        start[i] = (scales.bias ? scales.bias[i] : 0) - zero * c.weight_sums[size_t(i)];
+    if (!c.epilogue.is_exact) {
+        std::fill_n(scale, c.blocks() * columns, scales.scale[0]);
+        if (c.epilogue.is_per_channel) std::copy_n(scales.scale, c.g.oc, scale);
+    }
+    const auto steps = quad_steps_of(c.epilogue, scales, c.g.oc, c.rounds_shortly);
+    const int64_t pixels = c.g.out[0] * c.g.out[1];
+    for (int64_t n = 0; n < c.g.n; ++n) {
+        const uint8_t* x = launch.in<uint8_t>(Conv::x) + n * c.g.ic * c.g.in[0] * c.g.in[1];
+        if (c.is_copied) copy_image(c, launch, x, uint8_t(zero), copy);
+        run_image({c, launch, scales, steps, start, scale, c.is_copied ? copy : x, n * pixels});
+    }
+}
+
+}  // namespace
+
+Algorithm channels_last_direct_conv2d() { return {"channels_last_direct", supports, prepare, run}; }
+
+}  // namespace mge::ops
