@@ -56,49 +56,6 @@ bool multiplies_bytes_in_tiles() {
     return has_matrix_tiles() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & int8);
 }
 
-// --- channels that do not mix ---
-
-int64_t place_of_tap(int64_t tap, int64_t channel) {
-    int64_t lane = channel / 16, quad = channel % 16 / 4;  // as bytes are unpacked within lanes
-    return tap / 4 * byte_channels * 4 + quad * 64 + lane * 16 + channel % 4 * 4 + tap % 4;
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_windows(const ByteWindows& w) {
-    const __mmask64 present = w.channels < byte_channels ? (1ull << w.channels) - 1 : ~0ull;
-    const __m512i shift = _mm512_set1_epi8(w.is_signed ? char(-128) : char(0));
-    for (int64_t i = 0; i < w.count; ++i) {
-        __m512i sums[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),
-                           _mm512_setzero_si512()};
-        auto* weight = static_cast<const int8_t*>(w.weight);
-        for (size_t t = 0; t < w.taps.size(); t += 4, weight += 4 * byte_channels) {
-            __m512i x[4];
-#pragma GCC unroll 4
-            for (size_t j = 0; j < 4; ++j)
-                x[j] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(present, w.taps[t + j] + i * w.step), shift);
-            __m512i low01 = _mm512_unpacklo_epi8(x[0], x[1]), high01 = _mm512_unpackhi_epi8(x[0], x[1]);
-            __m512i low23 = _mm512_unpacklo_epi8(x[2], x[3]), high23 = _mm512_unpackhi_epi8(x[2], x[3]);
-            sums[0] =
-                _mm512_dpbusd_epi32(sums[0], _mm512_unpacklo_epi16(low01, low23), _mm512_loadu_si512(weight));
-            sums[1] = _mm512_dpbusd_epi32(sums[1], _mm512_unpackhi_epi16(low01, low23),
-                                          _mm512_loadu_si512(weight + 64));
-            sums[2] = _mm512_dpbusd_epi32(sums[2], _mm512_unpacklo_epi16(high01, high23),
-                                          _mm512_loadu_si512(weight + 128));
-            sums[3] = _mm512_dpbusd_epi32(sums[3], _mm512_unpackhi_epi16(high01, high23),
-                                          _mm512_loadu_si512(weight + 192));
-        }
-        // Lane l of sums[j] contains the channels from 16 l + 4 j on.
-        __m512i a = _mm512_shuffle_i32x4(sums[0], sums[1], 0x44);
-        __m512i b = _mm512_shuffle_i32x4(sums[2], sums[3], 0x44);
-        __m512i c = _mm512_shuffle_i32x4(sums[0], sums[1], 0xee);
-        __m512i d = _mm512_shuffle_i32x4(sums[2], sums[3], 0xee);
-        int32_t* to = w.sums + i * byte_channels;
-        _mm512_storeu_si512(to, _mm512_shuffle_i32x4(a, b, 0x88));
-        _mm512_storeu_si512(to + lanes, _mm512_shuffle_i32x4(a, b, 0xdd));
-        _mm512_storeu_si512(to + 2 * lanes, _mm512_shuffle_i32x4(c, d, 0x88));
-        _mm512_storeu_si512(to + 3 * lanes, _mm512_shuffle_i32x4(c, d, 0xdd));
-    }
-}
-
 constexpr ByteProduct tiles{.name = "matrices",
                             .rows = 2 * tile_rows,
                             .depth = tile_row_bytes,
@@ -115,11 +72,6 @@ constexpr ByteProduct tiles{.name = "matrices",
 const ByteProduct* matrix_product() {
     static const bool has_tiles = multiplies_bytes_in_tiles();
     return has_tiles ? &tiles : nullptr;
-}
-
-const ByteWindowKernel& byte_window_kernel() {
-    static constexpr ByteWindowKernel quad_windows{4, 1, place_of_tap, multiply_windows};
-    return cpu_isa() >= Isa::avx512_vnni ? quad_windows : pair_windows();
 }
 
 }  // namespace mge::cpu

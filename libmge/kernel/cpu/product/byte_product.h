@@ -65,8 +65,7 @@ struct ByteWindowKernel {
     int64_t (*place_of_tap)(int64_t tap, int64_t channel);
     void (*multiply)(const ByteWindows& windows);
 };
-// By sums of four products if the processor has them (AVX-512 VNNI), otherwise of two with 16 bits.
-const ByteWindowKernel& byte_window_kernel();
+// By sums of two 16-bit products, everywhere.
 const ByteWindowKernel& pair_windows();
 
 }  // namespace mge::cpu

@@ -82,7 +82,7 @@ __attribute__((target("avx512f,avx512vnni"), always_inline)) inline void multipl
     }
 }
 
-// Narrowing leaves the steps of two rows lane by lane. Of 16 columns, four rows are narrowed together.
+// Narrowing leaves the steps of two rows lane by lane, or of four rows if there are 16 columns.
 template <int rows, int vectors, bool is_short>
 __attribute__((target("avx512f,avx512bw,avx512vl"), always_inline)) inline void store_steps(
     const QuadTile& t, const QuadSteps& quad_steps, const __m512i (&sums)[rows][vectors]) {

@@ -10,6 +10,7 @@ namespace mge::ops {
 Algorithm channels_last_quantized_conv2d();
 Algorithm channels_last_direct_conv2d();
 Algorithm channels_last_depthwise_conv2d();
+Algorithm channels_last_windows_conv2d();
 Algorithm channels_last_winograd_conv2d();
 
 // A part of some work, and how it is divided.

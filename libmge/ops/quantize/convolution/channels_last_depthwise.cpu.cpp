@@ -52,7 +52,7 @@ Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     Depthwise d{quantised_geometry(problem),
                 ConvEpilogue(problem),
-                &cpu::byte_window_kernel(),
+                &cpu::pair_windows(),
                 problem.inputs[Conv::x].dtype == DType::i8,
                 problem.threads,
                 {},

@@ -36,7 +36,7 @@ struct DirectConv {
     bool is_x_signed;
     int64_t threads;
     bool is_copied;              // with its border, and as unsigned values
-    std::vector<int64_t> parts;  // of a window: its lines, or if pixels are dilated, each pixel
+    std::vector<int64_t> parts;  // the lines of a window, or if pixels are dilated, each pixel
     int64_t part_bytes;
     int64_t line_pieces, piece_pixels;  // a line of y has so many pieces, of so many pixels or one more
     bool rounds_shortly;

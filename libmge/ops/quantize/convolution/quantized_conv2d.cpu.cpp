@@ -58,6 +58,7 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 
 KernelList kernels(Cpu, QuantizedConv2d) {
     static const Algorithm list[] = {
+        channels_last_windows_conv2d(),
         channels_last_depthwise_conv2d(),
         channels_last_winograd_conv2d(),
         channels_last_quantized_conv2d(),
