@@ -31,12 +31,14 @@ from .group import (
 from .helper import bcast_list_, make_allreduce_cb, synchronized
 from .launcher import launcher
 from .server import Client, Server
+from .sharded_optimizer import ShardedOptimizer
 
 __all__ = [
     "WORLD",
     "Client",
     "Group",
     "Server",
+    "ShardedOptimizer",
     "bcast_list_",
     "get_backend",
     "get_client",
