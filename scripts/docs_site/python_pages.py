@@ -13,7 +13,8 @@ megengine.functional.vision megengine.functional.quantized megengine.functional.
 megengine.module megengine.module.init megengine.module.qat megengine.module.quantized
 megengine.module.vision megengine.optimizer megengine.autodiff megengine.jit megengine.amp
 megengine.quantization megengine.random megengine.distributions megengine.data
-megengine.data.dataset megengine.data.transform megengine.distributed megengine.multiprocessing
+megengine.data.dataset megengine.data.transform megengine.distributed
+megengine.distributed.checkpoint megengine.multiprocessing
 megengine.onnx megengine.hub megengine.serialization megengine.traced_module megengine.config
 megengine.utils.network megengine.utils.network_node megengine.utils.comp_graph_tools
 megengine.utils.torch_convert megengine.utils.dlpack megengine.utils.profiler

@@ -23,7 +23,7 @@ from .group import WORLD, Group, _as_group
 _ELEMENTWISE = (SGD, Adam, AdamW, Adagrad, Adadelta)
 _BUCKET_BYTES = 25 << 20
 _ALIGNMENT = 16  # elements at whose multiples parts begin, so that vectors of a kernel stay whole
-_LARGEST_SHARE = 1.1  # of the mean, that a process may have
+_LARGEST_SHARE = 1.1  # limit for a process, relative to the mean
 
 
 def _size(param: Tensor) -> int:
@@ -52,8 +52,8 @@ class _Bucket:
     """
 
     chunk: int
-    places: list[tuple[Parameter, int]]  # where each begins in the vector
-    pieces: list[_Piece] = field(default_factory=list)  # of this process, in order
+    places: list[tuple[Parameter, int]]  # parameters with their offsets in the vector
+    pieces: list[_Piece] = field(default_factory=list)  # the part of this process, in order
 
 
 @dataclass
