@@ -28,9 +28,10 @@ void set_settings(bool enabled, nb::handle low, nb::handle high) {
 void add_autocast(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     module.def("mixed_precision", &settings,
-               "Whether this thread casts automatically, and between which dtypes: (enabled, low, high).");
+               "Returns the autocast state of this thread as (enabled, low dtype, high dtype).");
     module.def("set_mixed_precision", &set_settings, nb::arg("enabled"), nb::arg("low"), nb::arg("high"),
-               "What operators of this thread take their floating inputs in.");
+               "Sets the autocast state of this thread: whether it is enabled, and the low and high dtype "
+               "of floating inputs.");
 }
 
 }  // namespace mge::python

@@ -64,7 +64,7 @@ std::optional<DeviceId> id_of_device_object(PyObject* object) {
 void add_device_type(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     nb::class_<DeviceObject>(module, "Device",
-                             "Where a Tensor lies; compares equal with strings such as 'xpux'.")
+                             "The device of a Tensor. Compares equal with strings such as 'xpux'.")
         .def(
             "__init__",
             [](DeviceObject* self, nb::handle name) {
@@ -97,26 +97,31 @@ void add_memory_functions(nb::module_& module) {
             return before ? nb::object(nb::str(logical_name(*before).c_str())) : nb::none();
         },
         nb::arg("device").none(),
-        "The default device of this thread (None: that of the process); gives the one before.");
-    module.def("get_default_device", [] { return logical_name(default_device()); });
+        "Sets the default device of this thread and returns the previous one. None selects the default of "
+        "the process.");
+    module.def(
+        "get_default_device", [] { return logical_name(default_device()); },
+        "Returns the name of the default device.");
     module.def("memory_stats", &memory_figures, nb::arg("device").none() = nb::none(),
-               "Bytes allocated and reserved, the largest figures of both, and the limit (0: none).");
+               "Returns a dict of bytes: allocated, reserved, peak, peak_reserved and limit. A limit of 0 "
+               "means no limit.");
     module.def(
         "reset_peak_memory", [](nb::handle name) { device(parse_device_argument(name.ptr())).reset_peak(); },
-        nb::arg("device").none() = nb::none());
+        nb::arg("device").none() = nb::none(), "Sets the peaks of memory_stats to the current figures.");
     module.def(
         "release_cached_memory",
         [](nb::handle name) { device(parse_device_argument(name.ptr())).release_cached(); },
-        nb::arg("device").none() = nb::none());
+        nb::arg("device").none() = nb::none(), "Returns cached memory to the system or the driver.");
     module.def(
         "set_memory_limit",
         [](size_t bytes, nb::handle name) {
             device(parse_device_argument(name.ptr())).set_memory_limit(bytes);
         },
-        nb::arg("bytes"), nb::arg("device").none() = nb::none());
+        nb::arg("bytes"), nb::arg("device").none() = nb::none(),
+        "Limits the memory of tensors on a device. 0 removes the limit.");
     module.def(
         "synchronize", [](nb::handle name) { device(parse_device_argument(name.ptr())).synchronize(); },
-        nb::arg("device").none() = nb::none());
+        nb::arg("device").none() = nb::none(), "Waits until the device has finished all work.");
     module.def(
         "memory_status",
         [](nb::handle name) {
@@ -124,25 +129,27 @@ void add_memory_functions(nb::module_& module) {
             return nb::make_tuple(status.total, status.free);
         },
         nb::arg("device").none() = nb::none(),
-        "Bytes of a device's memory that this process may use, and how many of them are free.");
+        "Returns (total, free): the bytes of device memory that this process may use, and how many of them "
+        "are free.");
 }
 
 void add_hardware_functions(nb::module_& module) {
     module.def(
         "compute_capability",
         [](nb::handle name) { return device(parse_device_argument(name.ptr())).compute_capability(); },
-        nb::arg("device"), "Ten times that of a GPU.");
-    module.def("usable_cpus", &usable_cpus);
+        nb::arg("device"), "Returns ten times the compute capability of a GPU.");
+    module.def("usable_cpus", &usable_cpus, "Returns the number of CPUs that this process may use.");
     module.def(
         "gpus", [] { return nb::make_tuple(gpus().count, gpus().why_unavailable); },
-        "How many GPUs there are, and why there are none.");
+        "Returns the number of GPUs and, if it is 0, the reason.");
     module.def("cuda_version", &cuda_version, nb::arg("library"),
-               "Of 'cuda', 'driver' or 'cudnn', as NVIDIA counts; 0 without it.");
+               "Returns the version of 'cuda', 'driver' or 'cudnn' as NVIDIA encodes it, or 0 if it is not "
+               "installed.");
     module.def(
         "model", [](nb::handle name) { return device(parse_device_argument(name.ptr())).model(); },
-        nb::arg("device"), "The name of the hardware.");
-    module.def("get_threads", &default_threads);
-    module.def("set_threads", &set_default_threads);
+        nb::arg("device"), "Returns the name of the hardware.");
+    module.def("get_threads", &default_threads, "Returns the number of threads of an operator.");
+    module.def("set_threads", &set_default_threads, "Sets the number of threads of an operator.");
 }
 
 void add_choice_functions(nb::module_& module) {
@@ -152,23 +159,25 @@ void add_choice_functions(nb::module_& module) {
             set_select_settings({benchmark, deterministic});
         },
         nb::arg("benchmark"), nb::arg("deterministic"),
-        "How algorithms are chosen: by measuring, and only reproducible ones.");
+        "Sets how algorithms are chosen: by measuring them, and only from the reproducible ones.");
     module.def(
         "keep_measurements",
         [](const std::optional<std::filesystem::path>& path) {
             keep_measurements(path ? std::optional(path->string()) : std::nullopt);
         },
         nb::arg("path").none(),
-        "The file that keeps what is measured from now on; None: this process's memory.");
+        "Sets the file that stores later measurements. None keeps them in the memory of this process.");
     module.def(
         "forget_measurements",
         [](const std::filesystem::path& path) {
             auto cache = FastrunCache::open(path.string());
             return cache->remove(cache->rows());
         },
-        nb::arg("path"), "Removes what a file has kept for whichever machine; how much that was.");
+        nb::arg("path"),
+        "Removes the measurements of all machines from a cache file and returns their "
+        "number.");
     module.def("set_async_level", &set_async_level, nb::arg("level"),
-               "When errors of work that a device does later come out: 0 at the call.");
+               "Sets when errors of asynchronous device work are raised. Level 0 raises them at the call.");
 }
 
 }  // namespace

@@ -84,21 +84,22 @@ void clear_exception() {
 
 void add_exceptions(PyObject* module) {
     internal_error = add_class(module, "InternalError", PyExc_RuntimeError,
-                               "A broken promise inside the library, with its place in the source.");
+                               "A violated invariant inside the library, with its location in the source.");
     trace_error = add_class(module, "TraceError", PyExc_RuntimeError,
-                            "A traced function did something else than when it was recorded.");
-    out_of_range_error = add_runtime_class(
-        module, "OutOfRangeError", PyExc_IndexError,
-        "An index beyond the end of its axis: Python's and NumPy's class, and MegEngine's.");
+                            "A call of a traced function differs from its recording.");
+    out_of_range_error =
+        add_runtime_class(module, "OutOfRangeError", PyExc_IndexError,
+                          "An index beyond the end of its axis. Also an IndexError, and MegEngine's class.");
     refused_value_error =
         add_runtime_class(module, "RefusedValueError", PyExc_ValueError,
-                          "A value that an operator refuses: Python's class, and MegEngine's.");
+                          "A value that an operator refuses. Also a ValueError, and MegEngine's class.");
     refused_type_error =
         add_runtime_class(module, "RefusedTypeError", PyExc_TypeError,
-                          "A dtype or type that an operator refuses: Python's class, and MegEngine's.");
+                          "A dtype or type that an operator refuses. Also a TypeError, and MegEngine's "
+                          "class.");
     refused_assertion_error = add_runtime_class(
         module, "RefusedAssertionError", PyExc_AssertionError,
-        "What MegEngine's Python asserts, and its library refuses where Python does not ask.");
+        "A condition that MegEngine asserts in Python or in its library. Also an AssertionError.");
 }
 
 std::string taken_message() {

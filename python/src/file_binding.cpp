@@ -38,7 +38,8 @@ struct NewFileObject {
 void add_files(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     nb::class_<NewFileObject>(module, "NewFile",
-                              "A file that gets its name when it is whole; until then it has none.")
+                              "A file that is written under a temporary name and gets its own name when it "
+                              "is complete.")
         .def(
             "__init__",
             [](NewFileObject* self, nb::bytes path) {
@@ -58,8 +59,10 @@ void add_files(PyObject* module_object) {
                     self.file.finish();
                 });
             },
-            "Flush it to the disk and give it its name.");
-    module.def("file_limit", &file_limit, "Bytes of memory that one file may ask for (MGE_FILE_LIMIT).");
+            "Flushes the file to the disk and gives it its name.");
+    module.def("file_limit", &file_limit,
+               "Returns the number of bytes of memory that reading one file may "
+               "use (MGE_FILE_LIMIT).");
     module.def(
         "open_input",
         [](nb::bytes path) {
@@ -68,7 +71,9 @@ void add_files(PyObject* module_object) {
                 return open_input(name);
             });
         },
-        nb::arg("path"), "A descriptor of a regular file, or of what a pipe gives.");
+        nb::arg("path"),
+        "Opens a file for reading and returns its descriptor. The content of a pipe is "
+        "copied to a temporary file.");
 }
 
 }  // namespace mge::python

@@ -345,46 +345,55 @@ void add_values(nb::class_<OpenGraph>& type) {
                 return g.graph().add_input(spec, name, place);
             },
             nb::arg("name"), nb::arg("dtype"), nb::arg("shape"), nb::arg("device").none(),
-            "A further input, None: where the graph runs; gives its id.")
+            "Adds an input and returns its value id. A device of None is the device where the graph runs.")
         .def(
             "add_constant",
             [](OpenGraph& g, nb::handle tensor, const std::string& name) {
                 return g.graph().add_constant(at_default_place(tensor_argument(tensor, "make_const")), name);
             },
-            nb::arg("tensor"), nb::arg("name"), "A further constant; gives its id.")
+            nb::arg("tensor"), nb::arg("name"), "Adds a constant and returns its value id.")
         .def("copy_from", &copy_from, nb::arg("source"), nb::arg("values"), nb::arg("known"),
-             "Compute values of a graph, which may be this one, once more in this; of `known`, a dict, the "
-             "values stand for its keys. Gives their ids here, and `known` with all that was copied.")
+             "Copies the computation of `values` of another graph, or of this one, into this graph. The "
+             "dict `known` maps values that need no copy to values of this graph. Returns the ids of the "
+             "copies and `known` extended by all copied values.")
         .def(
             "bind",
             [](OpenGraph& g, nb::handle tensor, ValueId id) {
                 tensor_argument(tensor, "bind");
                 value_of(tensor.ptr()) = g.builder().symbol(id);
             },
-            nb::arg("tensor"), nb::arg("id"), "The Tensor object stands for this value from now on.")
+            nb::arg("tensor"), nb::arg("id"), "Makes the Tensor object a symbol of this value.")
         .def(
             "id_of",
             [](OpenGraph& g, nb::handle tensor) {
                 const Tensor& given = tensor_argument(tensor, "id_of");
                 return g.builder().value_of(given.is_symbolic() ? given : at_default_place(given));
             },
-            nb::arg("tensor"), "The id of the value that a Tensor stands for; another becomes a constant.");
+            nb::arg("tensor"),
+            "Returns the id of the value of a symbolic Tensor. Any other Tensor is "
+            "added as a constant.");
 }
 
 void add_queries(nb::class_<OpenGraph>& type) {
     type.def_prop_ro("metadata", [](const OpenGraph& g) { return g.metadata(); })
         .def("owner", &OpenGraph::owner, nb::arg("id"),
-             "The id of the first output of the operator that computes a value.")
-        .def("name", &OpenGraph::name, nb::arg("id"), "What a value is called; never empty.")
+             "Returns the id of the first output of the operator that computes a value.")
+        .def("name", &OpenGraph::name, nb::arg("id"), "Returns the name of a value; never empty.")
         .def("operator_name", &OpenGraph::operator_name, nb::arg("id"),
-             "What the operator is called that computes a value.")
-        .def("operator_type", &type_of, nb::arg("id"), "Its type and mode in MegEngine's words.")
-        .def("params", &params, nb::arg("id"), "Its parameters by name.")
-        .def("inputs_of", &inputs_of, nb::arg("id"), "The values that it reads.")
-        .def("outputs_of", &outputs_of, nb::arg("id"), "The values that it computes.")
-        .def("readers", &readers, nb::arg("id"), "The operators that read a value.")
+             "Returns the name of the operator that computes a value.")
+        .def("operator_type", &type_of, nb::arg("id"),
+             "Returns MegEngine's type and mode of the operator "
+             "that computes a value.")
+        .def("params", &params, nb::arg("id"), "Returns the parameters of the operator by name.")
+        .def("inputs_of", &inputs_of, nb::arg("id"),
+             "Returns the ids of the values that the operator "
+             "reads.")
+        .def("outputs_of", &outputs_of, nb::arg("id"),
+             "Returns the ids of the values that the operator "
+             "computes.")
+        .def("readers", &readers, nb::arg("id"), "Returns the operators that read a value.")
         .def("order", &order, nb::arg("values"),
-             "The operators, inputs and constants that values need, each behind what it reads.")
+             "Returns the operators, inputs and constants that the values depend on, in topological order.")
         .def_prop_ro("outputs", [](const OpenGraph& g) { return g.graph().outputs(); });
 }
 
@@ -392,7 +401,7 @@ void add_changes(nb::class_<OpenGraph>& type) {
     type.def(
             "set_name",
             [](OpenGraph& g, ValueId id, const std::string& name) { g.graph().value(id).name = name; },
-            nb::arg("id"), nb::arg("name"), "Call a value otherwise.")
+            nb::arg("id"), nb::arg("name"), "Renames a value.")
         .def(
             "take_name",
             [](OpenGraph& g, ValueId from, ValueId to) {
@@ -400,32 +409,36 @@ void add_changes(nb::class_<OpenGraph>& type) {
                 if (name.empty()) name = std::exchange(g.graph().value(from).name, {});
             },
             nb::arg("value"), nb::arg("other"),
-            "The other value, unless it has a name, gets that of the first.")
+            "Moves the name of the first value to the second one, unless that has a name.")
         .def(
             "set_operator_name",
             [](OpenGraph& g, ValueId id, const std::string& name) {
                 auto& value = g.graph().value(id);
                 (value.producer < 0 ? value.name : g.graph().node(value.producer).name) = name;
             },
-            nb::arg("id"), nb::arg("name"), "Call an operator otherwise.")
+            nb::arg("id"), nb::arg("name"), "Renames an operator.")
         .def("set_param", &set_param, nb::arg("id"), nb::arg("name"), nb::arg("value"),
-             "Give a parameter of an operator another value.")
+             "Sets a parameter of an operator.")
         .def("set_constant", &set_constant, nb::arg("id"), nb::arg("tensor"),
-             "Give a constant another value.")
+             "Replaces the data of a constant.")
         .def("set_inputs", &set_inputs, nb::arg("id"), nb::arg("inputs"),
-             "Let an operator read other values, at least as many.")
-        .def("set_shapes", &set_shape, nb::arg("shapes"), "Give inputs, by id, other shapes.")
+             "Replaces the inputs of an operator. There must be at least as many new inputs.")
+        .def("set_shapes", &set_shape, nb::arg("shapes"),
+             "Changes the shapes of inputs, given by id, and "
+             "infers all shapes again.")
         .def(
             "set_outputs", [](OpenGraph& g, const Ids& ids) { g.graph().set_outputs(ids); },
-            nb::arg("outputs"), "These values are the outputs.")
+            nb::arg("outputs"), "Sets the outputs of the graph.")
         .def(
             "replace",
             [](OpenGraph& g, const std::map<ValueId, ValueId>& by) {
                 g.change_to(replace_values(g.graph(), by));
             },
-            nb::arg("by"), "Whoever reads a key reads its value from now on.")
+            nb::arg("by"), "Redirects all readers of each key to its value.")
         .def("to_model", &to_model, nb::arg("outputs"), nb::arg("names"), nb::arg("metadata"),
-             nb::arg("options"), nb::arg("kept") = std::tuple(2, true, true), "These values as a Model.");
+             nb::arg("options"), nb::arg("kept") = std::tuple(2, true, true),
+             "Returns the values as the "
+             "outputs of a Model.");
 }
 
 }  // namespace
@@ -468,7 +481,7 @@ const Tensor* value_before_run(const Tensor& symbol) {
 void add_graphs(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     nb::class_<OpenGraph> type(module, "Graph",
-                               "A graph that is changed by hand; values are known by numbers.");
+                               "A graph that can be edited. Values are identified by integer ids.");
     type.def(
         "__init__",
         [](OpenGraph* self, nb::handle data, const std::string& label, const std::optional<nb::bytes>& key) {
@@ -480,8 +493,8 @@ void add_graphs(PyObject* module_object) {
                 new (self) OpenGraph(read(nb::cast<nb::bytes>(data), label, with_key(key)));
         },
         nb::arg("data") = nb::none(), nb::arg("label") = "", nb::arg("key") = nb::none(),
-        "The graph of a model file of any kind, given by its path or by its bytes, which the label names in "
-        "errors, with the key of an encrypted one; or an empty one.");
+        "Reads the graph of a model file of any kind, given by its path or its bytes, with the key of an "
+        "encrypted one. `label` names it in errors. Without a file the graph is empty.");
     add_values(type);
     add_queries(type);
     add_changes(type);

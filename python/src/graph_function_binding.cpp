@@ -72,7 +72,9 @@ private:
 
 void add_graph_functions(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
-    nb::class_<FileFunction>(module, "GraphFunction", "A model file as a function of inputs and weights.")
+    nb::class_<FileFunction>(module, "GraphFunction",
+                             "A function of inputs and weights, loaded from a "
+                             "model file.")
         .def(
             "__init__",
             [](FileFunction* self, const std::filesystem::path& path) {
@@ -87,11 +89,11 @@ void add_graph_functions(PyObject* module_object) {
         .def_ro("output_names", &FileFunction::output_names)
         .def_prop_ro(
             "input_shapes", [](const FileFunction& f) { return f.input_shapes; },
-            "Shapes by name; an open dimension is its name or None.")
+            "Returns the shapes by name. An open dimension is its name, or None without one.")
         .def_ro("metadata", &FileFunction::metadata)
-        .def("weights", &FileFunction::weights, "What can be trained, as (name, Tensor).")
+        .def("weights", &FileFunction::weights, "Returns the trainable weights as (name, Tensor).")
         .def("call", &FileFunction::call, nb::arg("inputs"), nb::arg("weights"),
-             "The outputs for a list of Tensors or arrays, with these values of the weights.");
+             "Computes the outputs for a list of Tensors or arrays, with the given values of the weights.");
 }
 
 }  // namespace mge::python

@@ -60,13 +60,13 @@ void define_module(nb::module_& module) {
                 throw mge::UserError("[set_tensor_class] needs a class", mge::ErrorClass::type);
             set_result_class(reinterpret_cast<PyTypeObject*>(type.ptr()));
         },
-        "Results of operators are made as this subclass of _mge.Tensor.");
+        "Sets the subclass of _mge.Tensor for results of operators.");
     module.def(
         "symbolic_shapes", [] { return has_symbolic_shapes; },
-        "Whether Tensor.shape is a Tensor on this thread.");
+        "True if Tensor.shape is a Tensor on this thread.");
     module.def(
         "set_symbolic_shapes", [](bool value) { has_symbolic_shapes = value; }, nb::arg("value"),
-        "Say whether Tensor.shape is a Tensor on this thread.");
+        "Sets whether Tensor.shape is a Tensor on this thread.");
 }
 
 }  // namespace

@@ -338,9 +338,10 @@ void add_ops_module(PyObject* module) {
     auto functions = nb::borrow<nb::module_>(module);
     functions.attr("operators_symbol") = operators_symbol;
     functions.def("load_operators", &load, nb::arg("path"), nb::arg("symbol") = operators_symbol,
-                  "Add the operators of a shared object; gives its name, its path and their names.");
+                  "Adds the operators of a shared object. Returns its name, its path and the names of its "
+                  "operators.");
     functions.def("remove_operators", &remove, nb::arg("library"),
-                  "Take the operators of a library out again; what was made with them works on.");
+                  "Removes the operators of a library. Graphs and programs that use them still work.");
     functions.def(
         "added_libraries",
         [] {
@@ -348,17 +349,17 @@ void add_ops_module(PyObject* module) {
             for (auto* library : added_libraries()) all.append(describe(*library));
             return all;
         },
-        "Name, path and operators of each library that was added.");
+        "Returns the name, the path and the operators of each added library.");
     functions.def(
         "cache_folder",
         []() -> std::optional<nb::object> {
             auto folder = cache_folder();
             return folder ? std::optional(path_text(*folder)) : std::nullopt;
         },
-        "The folder for what may be made again, which nobody else may write to; None when there is none.");
+        "Returns the cache folder, which only this user may write to, or None if there is none.");
     functions.def(
         "library_path", [] { return path_text(own_library().native()); },
-        "The file of libmge that this process runs.");
+        "Returns the path of the libmge that this process has loaded.");
 }
 
 }  // namespace mge::python

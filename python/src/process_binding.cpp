@@ -119,7 +119,8 @@ void add_processes(PyObject* object) {
     set_interruption(look_for_signals);
     auto module = nb::borrow<nb::module_>(object);
     module.def("listen_for_processes", listen_for_processes, nb::arg("host"),
-               "Listens at an address of this machine; gives the port. RuntimeError where it cannot.");
+               "Listens at an address of this machine and returns the port. Raises RuntimeError if that "
+               "fails.");
     module.def(
         "open_engine", open_named_engine, nb::arg("engine"), nb::arg("host"), nb::arg("rank"),
         nb::arg("size"),
@@ -128,19 +129,19 @@ void add_processes(PyObject* object) {
     module.def(
         "join_processes", join_processes, nb::arg("addresses"), nb::arg("patience"), nb::arg("limit"),
         "Connects the open engine with those of the other processes, whose addresses are given by rank. "
-        "RuntimeError if one has not come within `patience` seconds; so are exchanges without an answer "
-        "for `limit` seconds.");
+        "Raises RuntimeError if a process has not connected within `patience` seconds. Later exchanges "
+        "raise it after `limit` seconds without an answer.");
     module.def("exchange_bytes", exchange_bytes, nb::arg("mine"), nb::arg("what"),
-               "Gives every process the bytes of all, by rank. All have the same size.");
+               "Returns the bytes of all processes by rank. All must have the same size.");
     module.def("close_processes", close_processes, nb::arg("has_failed"),
                "Ends the work with the other processes. After a failure, MPI ends the others too.");
     module.def(
         "connect_processes", connect, nb::arg("rank"), nb::arg("processes"), nb::arg("tokens"),
         nb::arg("patience"), nb::arg("limit"),
-        "Connects with the other processes, given as pairs of host and port by rank, for the operator "
-        "`collective`. `tokens`: 64 characters by rank, known to this process and that one. RuntimeError "
-        "when they have not come within `patience` seconds; so are exchanges in which nothing moves for "
-        "`limit` seconds.");
+        "Connects with the other processes for the operator `collective`. They are given as pairs of host "
+        "and port by rank. `tokens` are 64 characters by rank that only this process and the other one "
+        "know. Raises RuntimeError if a process has not connected within `patience` seconds. Later "
+        "exchanges raise it if no byte moves for `limit` seconds.");
 }
 
 }  // namespace mge::python

@@ -68,16 +68,16 @@ void add_recorder(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     module.def(
         "start_recording", [] { operator_recorder().start(); },
-        "Record operators that run at once, on all threads, from now on; what was recorded before goes.");
+        "Starts recording eager operators on all threads. Discards an earlier recording.");
     module.def("stop_recording", &stop,
-               "Record no longer: (operators, blocks), dicts with times in nanoseconds of the monotonic "
-               "clock; a block is memory of a result.");
+               "Stops recording and returns (operators, blocks): dicts with times in nanoseconds of the "
+               "monotonic clock. A block is the memory of a result.");
     module.def(
         "start_input_check", [] { changed_inputs().start(); },
-        "Look from now on, on all threads, whether operators change what they only read.");
+        "Starts to check, on all threads, whether operators change inputs that they may only read.");
     module.def(
         "stop_input_check", [] { return changed_inputs().stop(); },
-        "Look no longer: what was found, a line for each input of an operator.");
+        "Stops checking and returns one line for each changed input of an operator.");
 }
 
 }  // namespace mge::python

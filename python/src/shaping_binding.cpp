@@ -56,9 +56,10 @@ nb::object transposed(nb::handle x, nb::handle pattern) {
 void add_shaping(PyObject* module) {
     auto functions = nb::borrow<nb::module_>(module);
     functions.def("reshaped", &reshaped, nb::arg("inp"), nb::arg("target_shape").none(),
-                  "The same values, in order, in another shape.");
+                  "Returns the elements, in order, in another shape.");
     functions.def("transposed", &transposed, nb::arg("inp"), nb::arg("pattern").none(),
-                  "The axes in another order, with new ones where `pattern` has \"x\".");
+                  "Returns the tensor with its axes in another order and new axes of size 1 where "
+                  "`pattern` has \"x\".");
 }
 
 }  // namespace mge::python

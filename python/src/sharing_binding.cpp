@@ -405,14 +405,16 @@ void add_sharing(PyObject* module_object) {
     module.def(
         "to_dlpack", &to_capsule, nb::arg("tensor"), nb::arg("versioned"), nb::arg("copy").none(),
         nb::arg("on_host"), nb::arg("stream").none(),
-        "A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be; "
-        "stream: which of a GPU waits for its value, by DLPack's names.");
+        "Returns a DLPack capsule with the memory of a Tensor. copy: True copies, False never copies, None "
+        "copies if necessary. stream: the GPU stream, in DLPack's numbers, that waits for the value.");
     module.def("from_dlpack", &from_capsule, nb::arg("capsule"), nb::arg("copy").none(),
                nb::arg("stream").none(),
-               "A Tensor with the memory of a capsule, which it uses up; copy: as above; stream: which of a "
-               "GPU made its value.");
+               "Returns a Tensor with the memory of a DLPack capsule, which is consumed. copy: True "
+               "copies, False never copies, None copies if necessary. stream: the GPU stream that computes "
+               "the value.");
     module.def("stream_address", &stream_address, nb::arg("device"),
-               "The stream of a device's queue, as DLPack names it; None where no stream does its work.");
+               "Returns the stream of a device's queue as a DLPack number, or None for a device without "
+               "streams.");
     module.def(
         "upload_overlapped",
         [](nb::handle host, nb::handle device) {
@@ -421,16 +423,18 @@ void add_sharing(PyObject* module_object) {
                 upload_overlapped(concrete_value(host.ptr()), parse_device_argument(device.ptr()))));
         },
         nb::arg("tensor"), nb::arg("device"),
-        "A Tensor on the CPU, copied to a device beside the work that was asked of that before.");
+        "Copies a Tensor on the CPU to a device, overlapping earlier work of that device.");
     module.def("share_memory", &share_memory, nb::arg("tensor"),
-               "Moves a Tensor's value to memory that other processes can have too.");
+               "Moves a Tensor's value to memory that other processes can map.");
     module.def(
         "keeps_memory",
         [](nb::handle object) {
             tensor_argument(object, "keeps_memory");
             return as_tensor(object.ptr())->keeps_memory;
         },
-        nb::arg("tensor"), "Whether what the Tensor is given is written to memory that others have too.");
+        nb::arg("tensor"),
+        "True if assignments to the Tensor are written to memory shared with other "
+        "processes.");
     module.def(
         "can_share",
         [](nb::handle object) {
@@ -438,21 +442,22 @@ void add_sharing(PyObject* module_object) {
             DeviceId id = concrete_value(object.ptr()).device();
             return id.is_host() || sharing_device(id);
         },
-        nb::arg("tensor"), "Whether the Tensor's device has memory that other processes can have too.");
+        nb::arg("tensor"), "True if the Tensor's device has memory that other processes can map.");
     module.def("is_shared", &is_shared, nb::arg("tensor"),
-               "Whether a Tensor's value lies in memory that other processes can have too.");
+               "True if a Tensor's value is stored in memory that other processes can map.");
     module.def("lend_memory", &lend_memory, nb::arg("tensor"),
-               "What another process opens a Tensor's value on a GPU with; it stays until that is done.");
+               "Returns the handle with which another process opens a Tensor's value on a GPU. The value "
+               "is kept until then.");
     module.def("open_lent", &open_lent, nb::arg("tensor"), nb::arg("descriptor"), nb::arg("handle"),
                nb::arg("block_offset"), nb::arg("bytes"), nb::arg("offset"), nb::arg("dtype"),
                nb::arg("shape"), nb::arg("physical"), nb::arg("logical"),
-               "Gives a Tensor its value in another process's memory; the descriptor is taken over.");
-    module.def("collect_loans", &collect_loans, "Lets go of memory that no other process has any more.");
+               "Makes a Tensor refer to the memory of another process. Takes ownership of the descriptor.");
+    module.def("collect_loans", &collect_loans, "Releases memory that no other process maps any more.");
     module.def("shared_part", &shared_part, nb::arg("tensor"),
-               "Descriptor of the shared memory, its bytes, and where in them the value lies.");
+               "Returns the descriptor of the shared memory, its size in bytes and the offset of the value.");
     module.def("open_shared", &open_shared, nb::arg("tensor"), nb::arg("descriptor"), nb::arg("bytes"),
                nb::arg("offset"), nb::arg("dtype"), nb::arg("shape"), nb::arg("device"),
-               "Gives a Tensor its value in shared memory; the descriptor is taken over.");
+               "Makes a Tensor refer to shared memory. Takes ownership of the descriptor.");
 }
 
 }  // namespace mge::python

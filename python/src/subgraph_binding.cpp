@@ -247,23 +247,24 @@ SubgraphRef subgraph_of(PyObject* object) {
 
 void add_subgraphs(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
-    nb::class_<PythonSubgraph>(module, "Subgraph", "A graph that an operator holds.")
+    nb::class_<PythonSubgraph>(module, "Subgraph", "A graph nested in an operator.")
         .def_prop_ro("text", [](const PythonSubgraph& s) { return to_text(graph_of(s.graph)); })
         .def_prop_ro("input_count", [](const PythonSubgraph& s) { return s.graph->input_count(); })
         .def_prop_ro("output_count", [](const PythonSubgraph& s) { return s.graph->output_count(); });
     module.def(
         "capture_subgraph", &capture, nb::arg("function"), nb::arg("inputs"), nb::arg("captured"),
         nb::arg("sliced") = 0, nb::arg("grad_owners").none() = nb::none(),
-        "What the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without "
-        "their first axis, as (graph, captured, changed, positions): the Tensors from outside that it "
-        "uses are further inputs, behind those of `captured`; those that it changes are as before, and "
-        "behind the results come their new values and those from before, which are captured at these "
-        "positions. A list `grad_owners` gets the Tensors whose gradients it leaves, which come behind the "
-        "results, too.");
+        "Records a function of Tensors like `inputs` as a graph. The last `sliced` inputs lack their first "
+        "axis. Returns (graph, captured, changed, positions). Tensors from outside that the function uses "
+        "are further inputs, after those of `captured`. Tensors that it changes are unchanged afterwards: "
+        "their new and old values are further results, and `positions` says where the old ones are "
+        "captured. The Tensors whose gradients it stores are appended to `grad_owners`; these gradients "
+        "are further results.");
     module.def("arranged_subgraph", &arranged, nb::arg("graph"), nb::arg("inputs"), nb::arg("like"),
                nb::arg("outputs"),
-               "The graph with inputs in another order, -1 for a further one like the next Tensor of `like`, "
-               "and with other results: its own, or new inputs counted back from -1.");
+               "Returns the graph with its inputs in another order and with other results. An input of -1 "
+               "is a new one like the next Tensor of `like`. A result is one of its own or, counted back "
+               "from -1, a new input.");
     module.def(
         "outlive_recordings",
         [](nb::handle tensor) {
@@ -271,7 +272,9 @@ void add_subgraphs(PyObject* module_object) {
             if (value.impl()->symbol == literal_mark) value.impl()->symbol = -1;
             as_tensor(tensor.ptr())->born = 0;
         },
-        nb::arg("tensor"), "The Tensor, though made while a function was recorded, is one from outside.");
+        nb::arg("tensor"),
+        "Treats a Tensor that was made during the recording of a function as one from "
+        "outside.");
 }
 
 }  // namespace mge::python

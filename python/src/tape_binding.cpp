@@ -124,23 +124,27 @@ private:
 
 void add_tape(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
-    nb::class_<Tape>(module, "Tape", "Remembers what is applied to tensors, then computes gradients.")
+    nb::class_<Tape>(module, "Tape",
+                     "Records the operators that are applied to tensors and computes "
+                     "gradients.")
         .def(nb::init<>())
-        .def("attach", &attach, nb::arg("tensor"), "Follow the value that the Tensor has now.")
-        .def("start", &Tape::start, "Record from now on.")
-        .def("stop", &Tape::stop, "Record no longer; what was recorded stays.")
+        .def("attach", &attach, nb::arg("tensor"), "Attaches the current value of the Tensor.")
+        .def("start", &Tape::start, "Starts recording.")
+        .def("stop", &Tape::stop, "Stops recording and keeps the recorded operators.")
         .def("backward", &backward, nb::arg("ys"), nb::arg("dys").none() = nb::none(),
-             "Gradients in the order of attaching, None where independent. Ends the tape.")
-        .def("release", &Tape::release, "Forget everything.")
+             "Returns the gradients in the order of attaching and ends the tape. The gradient of an "
+             "independent value is None.")
+        .def("release", &Tape::release, "Discards the recording.")
         .def_prop_ro("is_recording", &Tape::is_recording);
-    nb::class_<PausedRecording>(module, "PausedRecording", "No tape of this thread records until end().")
+    nb::class_<PausedRecording>(module, "PausedRecording", "Pauses all tapes of this thread until end().")
         .def(nb::init<>())
-        .def("end", &PausedRecording::end, "On the thread that made it.");
+        .def("end", &PausedRecording::end, "Ends the pause. Call it on the thread that created the object.");
     module.def("call_function", &call_function, nb::arg("forward"), nb::arg("backward"), nb::arg("args"),
-               "Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule.");
+               "Calls forward(*args) without recording its operators and records it as one operator with "
+               "its own gradient rule.");
     module.def(
         "is_recorded", [](nb::handle object) { return is_recorded(tensor_argument(object, "is_recorded")); },
-        "Whether an active tape follows the value.");
+        "True if an active tape follows the value.");
 }
 
 }  // namespace mge::python

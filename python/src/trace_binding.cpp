@@ -401,11 +401,11 @@ std::string megengine_profile(const CallProfiler& profiler) {
 
 void add_profiler(nb::module_& module) {
     nb::class_<CallProfiler>(module, "CallProfiler",
-                             "Records the programs that one call of a traced function, or of a Model, runs.")
+                             "Records the programs that one call of a traced function or of a Model runs.")
         .def(nb::init<>())
         .def_prop_ro("is_empty", &CallProfiler::is_empty, "No program ran to its end.")
         .def("to_megengine", &megengine_profile,
-             "What it has recorded, as the JSON of MegEngine's graph profiles.");
+             "Returns the recording as the JSON of MegEngine's graph profiles.");
 }
 
 // Returns (shape, dtype) of each input; None for an unknown shape.
@@ -448,7 +448,7 @@ void add_model(nb::module_& module) {
         .def_prop_ro("input_specs", &input_specs)
         .def_prop_ro(
             "input_shapes", [](const LoadedModel& m) { return input_shapes_of(m.model().graph); },
-            "Shapes by name; an open dimension is its name or None.")
+            "Returns the shapes by name. An open dimension is its name, or None without one.")
         .def_prop_ro(
             "output_names",
             [](const LoadedModel& m) { return names_of(m.model().graph, m.model().graph.outputs()); })
@@ -456,15 +456,20 @@ void add_model(nb::module_& module) {
         .def_prop_ro("text", [](const LoadedModel& m) { return to_text(name_values(m.model().graph)); })
         .def(
             "run", [](LoadedModel& m, nb::handle inputs) { return run_model(m, inputs, nullptr); },
-            nb::arg("inputs"), "The outputs for a list of Tensors or arrays, of any shapes that fit.")
+            nb::arg("inputs"),
+            "Computes the outputs for a list of Tensors or arrays of any compatible "
+            "shapes.")
         .def(
             "run_profiled",
             [](LoadedModel& m, nb::handle inputs, CallProfiler& profiler) {
                 return run_model(m, inputs, &profiler);
             },
-            nb::arg("inputs"), nb::arg("profiler"), "The same, with a CallProfiler of this run.")
+            nb::arg("inputs"), nb::arg("profiler"),
+            "Computes the outputs and records the run with a "
+            "CallProfiler.")
         .def("fold_batch_norms", &fold_batch_norms,
-             "Put those of inference into the weights of the layers before them; before the first run.")
+             "Folds batch normalisations of inference into the weights of the preceding layers. Call it "
+             "before the first run.")
         .def("add_test_case", &add_test_case, nb::arg("name"), nb::arg("inputs"), nb::arg("with_outputs"),
              nb::arg("max_error") = nb::none())
         .def(
@@ -473,7 +478,7 @@ void add_model(nb::module_& module) {
                 nb::gil_scoped_release released;
                 write_model(path.string(), m.model());
             },
-            nb::arg("path"), "Write the file whole or not at all.")
+            nb::arg("path"), "Writes the file completely or not at all.")
         .def("to_bytes", &to_bytes)
         .def(
             "write_onnx",
@@ -483,7 +488,8 @@ void add_model(nb::module_& module) {
             },
             nb::arg("path"), nb::arg("opset") = default_onnx_opset,
             nb::arg("most_inner_bytes") = OnnxOptions{}.most_inner_bytes,
-            "Write an ONNX file whole or not at all; weights of more bytes than that go to PATH.data.")
+            "Writes an ONNX file completely or not at all. Larger weights than the given number of bytes "
+            "are stored in PATH.data.")
         .def(
             "to_onnx_bytes",
             [](const LoadedModel& m, int opset) {
@@ -504,12 +510,14 @@ void add_model(nb::module_& module) {
             }();
             return std::make_shared<LoadedModel>(std::move(model));
         },
-        nb::arg("path"), "Read a model file of any kind: .mge, MegEngine's, packed.");
+        nb::arg("path"), "Reads a model file of any kind: .mge, MegEngine, packed or ONNX.");
     module.def("onnx_rows", &onnx::known_operators,
-               "ONNX's operators that are read: name, first and last version.");
-    module.def("onnx_counterparts", &onnx_counterparts, "Operators and the ONNX nodes that they become.");
+               "Returns the supported ONNX operators as (name, first version, last version).");
+    module.def("onnx_counterparts", &onnx_counterparts,
+               "Returns the operators and the ONNX nodes that "
+               "they are exported as.");
     module.def("operator_facts", &operator_facts,
-               "By operator: dtypes at most, whether it has a gradient, algorithms on CPUs.");
+               "Returns, by operator, its dtypes, whether it has a gradient, and its algorithms on CPUs.");
 }
 
 }  // namespace
@@ -523,19 +531,21 @@ nb::object model_object(Graph graph, const std::vector<std::string>& input_names
 void add_trace(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     add_profiler(module);
-    nb::class_<Trace>(module, "Trace", "A function recorded once and checked on every later call.")
+    nb::class_<Trace>(module, "Trace", "A function that is recorded once and checked on every later call.")
         .def(nb::new_(&make_trace), nb::arg("symbolic") = false, nb::arg("capture_as_const") = false,
              nb::arg("record_only") = false, nb::arg("options") = nb::dict(),
-             "options: of compilation, by name (list_options).")
+             "options: compile options by name (list_options).")
         .def(
             "begin", [](Trace& trace, nb::handle arguments) { trace.begin(trace_arguments(arguments)); },
-            nb::arg("arguments"), "A call begins on this thread.")
+            nb::arg("arguments"), "Begins a call on this thread.")
         .def(
             "begin_profiled",
             [](Trace& trace, nb::handle arguments, std::shared_ptr<CallProfiler> profiler) {
                 trace.begin(trace_arguments(arguments), std::move(profiler));
             },
-            nb::arg("arguments"), nb::arg("profiler"), "The same, with a CallProfiler of what the call runs.")
+            nb::arg("arguments"), nb::arg("profiler"),
+            "Begins a call on this thread and records it with a "
+            "CallProfiler.")
         .def(
             "end",
             [](Trace& trace, nb::handle outputs) {
@@ -543,41 +553,43 @@ void add_trace(PyObject* module_object) {
                 nb::gil_scoped_release released;
                 trace.end(values);
             },
-            nb::arg("outputs"), "It has ended with these results.")
-        .def("abort", &Trace::abort, nb::call_guard<nb::gil_scoped_release>(), "It has failed.")
+            nb::arg("outputs"), "Ends the call with these results.")
+        .def("abort", &Trace::abort, nb::call_guard<nb::gil_scoped_release>(), "Ends a failed call.")
         .def_prop_ro("is_recorded", &Trace::is_recorded)
-        .def_prop_ro("step_count", &Trace::step_count, "How many operators the recording has.")
+        .def_prop_ro("step_count", &Trace::step_count, "Returns the number of recorded operators.")
         .def("to_model", &recording_as_model, nb::arg("input_names"), nb::arg("output_names"),
              nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("options") = nb::dict(),
              nb::arg("training") = false, nb::arg("kept") = std::tuple(1, false, false),
              nb::arg("scopes") = NameScopes(), nb::arg("tensors") = nb::list(),
-             "The recording as a Model; an empty list of output names takes the operators' names. options: "
-             "by name (list_options), carried by the model; f16_io_comp and f16_io_f32_comp are done at "
-             "once. training: with batch norms that learn. kept: which values (2: all), operators and "
-             "constants have names, after the modules that ran (scopes, by step) and what these call "
-             "their tensors.");
+             "Returns the recording as a Model. An empty list of output names selects the names of the "
+             "operators. options: compile options by name (list_options) that the model stores; "
+             "f16_io_comp and f16_io_f32_comp are applied at once. training: keeps batch normalisations in "
+             "training mode. kept: which values (2: all), operators and constants get names, made from the "
+             "modules that ran (scopes, by step) and their tensors.");
     add_model(module);
     module.def(
         "list_options", &list_options,
-        "The options of a compilation: name, path in MegEngine's options, flag of load_and_run, keyword, "
-        "field in C++, unit, description, default as text and as a value, and words.");
+        "Returns the compile options. Each has a name, the path in MegEngine's options, the flag of "
+        "load_and_run, the keyword, the field in C++, the unit, the description, the default as text and "
+        "as a value, and the words that it accepts.");
     module.def("list_cpp_options", &list_cpp_options,
-               "Field and description of the options that only C++ programs can give.");
+               "Returns the field and the description of the options that only C++ programs can set.");
     module.def(
         "check_options", [](const nb::dict& given) { to_options(given, compat::path_of); },
         nb::arg("options"),
-        "Raises an error for options, by name, that do not exist or contradict each other.");
+        "Raises an error if options, given by name, do not exist or contradict each other.");
     module.def(
         "pause_trace",
         []() -> nb::object {
             Trace* trace = Trace::pause();
             return trace ? nb::cast(trace, nb::rv_policy::reference) : nb::none();
         },
-        "The running trace steps aside; give what this returns to resume_trace.");
+        "Suspends the running trace. Returns a token for resume_trace.");
     module.def(
         "shape_arguments",
         [](nb::handle object) { return Trace::shape_arguments(tensor_argument(object, "shape_arguments")); },
-        "Which arguments of the traced function, by number, give the Tensor its value by their shapes.");
+        "Returns the numbers of the arguments of the traced function whose shapes determine the value of "
+        "the Tensor.");
     module.def(
         "resume_trace",
         [](nb::handle trace) {

@@ -274,7 +274,7 @@ Reference low_bit_numbers(PyObject* data, PyObject* dtype) {
 void add_low_bit_dtypes(PyObject* module) {
     nanobind::borrow<nanobind::module_>(module).def(
         "low_bit_dtype", [](int bits) { return nanobind::steal(low_bit_dtype(bits)); }, nanobind::arg("bits"),
-        "The NumPy dtype of the odd numbers of 1, 2 or 4 bits.");
+        "Returns the NumPy dtype of the odd numbers of 1, 2 or 4 bits.");
 }
 
 }  // namespace mge::python

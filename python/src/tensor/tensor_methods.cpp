@@ -173,16 +173,20 @@ PyObject* pickled_arguments(PyObject* self, PyObject*) {
 }  // namespace
 
 PyMethodDef tensor_methods[] = {
-    {"numpy", to_numpy, METH_NOARGS, "numpy()\n--\n\nA read-only NumPy array on the same memory."},
-    {"item", item, METH_VARARGS, "item(*args)\n--\n\nThe only element as a Python number."},
-    {"tolist", to_list, METH_NOARGS, "tolist()\n--\n\nNested lists of Python numbers."},
-    {"_reset", reset, METH_O, "_reset(other)\n--\n\nGives this object the value of another one."},
-    {"detach", detach, METH_NOARGS, "detach()\n--\n\nThe same value, cut from the tapes."},
-    {"_plain", plain, METH_NOARGS,
-     "_plain()\n--\n\nA plain Tensor: the integers of a quantised or low-bit one, the pairs of a complex "
+    {"numpy", to_numpy, METH_NOARGS, "numpy()\n--\n\nReturns a read-only NumPy array on the same memory."},
+    {"item", item, METH_VARARGS, "item(*args)\n--\n\nReturns the only element as a Python number."},
+    {"tolist", to_list, METH_NOARGS, "tolist()\n--\n\nReturns nested lists of Python numbers."},
+    {"_reset", reset, METH_O,
+     "_reset(other)\n--\n\nReplaces the value of this object by that of another "
      "one."},
+    {"detach", detach, METH_NOARGS,
+     "detach()\n--\n\nReturns a Tensor with the same value that no tape "
+     "follows."},
+    {"_plain", plain, METH_NOARGS,
+     "_plain()\n--\n\nReturns a plain Tensor: the integers of a quantised or low-bit one, the pairs of a "
+     "complex one."},
     {"_meant_as", meant_as, METH_O,
-     "_meant_as(dtype)\n--\n\nThis plain Tensor as one of a quantised, complex or low-bit dtype."},
+     "_meant_as(dtype)\n--\n\nReturns this plain Tensor as one of a quantised, complex or low-bit dtype."},
     {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&round_tensor)), METH_FASTCALL,
      nullptr},
     {"__floor__", floor_tensor, METH_NOARGS, nullptr},
@@ -194,20 +198,23 @@ PyMethodDef tensor_methods[] = {
 PyGetSetDef tensor_properties[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"shape", get_shape, nullptr,
-     "Size of each axis: a tuple; under a trace with symbolic shapes an int32 Tensor.", nullptr},
+     "The size of each axis: a tuple, or an int32 Tensor in a trace with symbolic shapes.", nullptr},
     {"_tuple_shape", get_tuple_shape, nullptr, "Extents as a tuple.", nullptr},
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"dtype", get_dtype, nullptr, "The NumPy dtype.", nullptr},
-    {"_meaning", get_meaning, nullptr, "The dtype when it is a quantised, complex or low-bit one, else None.",
+    {"_meaning", get_meaning, nullptr, "The dtype if it is a quantised, complex or low-bit one, else None.",
      nullptr},
-    {"_quantised", get_quantised, nullptr, "The dtype when it is a quantised one, else None.", nullptr},
-    {"_is_complex", get_is_complex, nullptr, "Whether the elements are complex numbers.", nullptr},
+    {"_quantised", get_quantised, nullptr, "The dtype if it is a quantised one, else None.", nullptr},
+    {"_is_complex", get_is_complex, nullptr, "True if the elements are complex numbers.", nullptr},
     {"device", get_device, nullptr, "Where the value lies.", nullptr},
-    {"_is_symbolic", get_is_symbolic, nullptr, "A value of a graph, without memory.", nullptr},
+    {"_is_symbolic", get_is_symbolic, nullptr, "True for a value of a graph, which has no memory.", nullptr},
     {"name", get_name, set_name, "Name shown in dumped graphs.", nullptr},
-    {"grad", get_grad, set_grad, "What backward left here, or None.", nullptr},
-    {"format", get_format, set_format, "'default', 'nchw' or 'nhwc': a tag.", nullptr},
+    {"grad", get_grad, set_grad, "The gradient that the last backward pass stored, or None.", nullptr},
+    {"format", get_format, set_format,
+     "The image format, 'default', 'nchw' or 'nhwc'. It is a tag and "
+     "does not change the memory.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace mge::python
