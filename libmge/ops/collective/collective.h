@@ -35,9 +35,9 @@ namespace ops {
 struct Collective {
     static constexpr auto name = "collective";
     static constexpr auto doc =
-        "Exchanges tensors between processes, each of which applies it. Who only receives gives a tensor "
-        "like "
-        "the result, whose values are not read; who only sends gets an empty one.";
+        "Exchanges tensors between the processes of a group. Every process must apply it. A process that "
+        "only receives passes a tensor like the result, whose values are not read. A process that only "
+        "sends gets an empty tensor.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -48,10 +48,10 @@ struct Collective {
         int64_t rank = 0;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::mode>("mode", "What they exchange."),
-                   field<&Params::ranks>("ranks", "The processes of the group, in its order."),
-                   field<&Params::rank>("rank", "Position of this process among them."));
+    static constexpr auto fields = field_list(
+        field<&Params::mode>("mode", "The exchange: a reduction, broadcast, gather, scatter or all_to_all."),
+        field<&Params::ranks>("ranks", "Processes of the group, in the order of the group."),
+        field<&Params::rank>("rank", "Position of this process in `ranks`."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -8,8 +8,8 @@ namespace mge::ops {
 struct Cond {
     static constexpr auto name = "cond";
     static constexpr auto doc =
-        "What one of two graphs makes of the operands: the first where the predicate is not zero, else the "
-        "second. Only that one is computed.";
+        "Applies one of two graphs to the operands: `then_graph` if the predicate, a tensor of one "
+        "element, is not zero, else `else_graph`. The other graph is not computed.";
     static constexpr auto inputs = names("predicate", variadic("operands"));
     static constexpr auto outputs = output_names("results");
     static constexpr auto takes = DTypes::all;
@@ -19,10 +19,11 @@ struct Cond {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::then_graph>("then_graph", "What is computed where the predicate is not zero."),
+        field<&Params::then_graph>("then_graph", "Graph that is computed if the predicate is not zero."),
         field<&Params::else_graph>("else_graph",
-                                   "What is computed where it is zero; as many results, of the same dtypes. "
-                                   "Where their shapes differ, only a run tells the shape."));
+                                   "Graph that is computed if the predicate is zero. It has as many "
+                                   "results, of the same dtypes. If the shapes of the graphs differ, "
+                                   "shapes of results are known only at run time."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -8,9 +8,10 @@ namespace mge::ops {
 struct Scan {
     static constexpr auto name = "scan";
     static constexpr auto doc =
-        "Walks along the first axis of the operands `xs`, which stand behind the first `carried` ones: each "
-        "step makes new carried values and one slice of each further result. Results: the last carried "
-        "values, then the slices along a new first axis.";
+        "Applies the body to each slice of the operands `xs` along their first axis. Operands are the "
+        "`carried` ones, then xs, then others. Each step computes new carried values and one slice of each "
+        "further result. Results are the last carried values, then the slices stacked along a new first "
+        "axis.";
     static constexpr auto inputs = names(variadic("operands"));
     static constexpr auto outputs = output_names("results");
     static constexpr auto takes = DTypes::all;
@@ -23,15 +24,16 @@ struct Scan {
     };
     static constexpr auto fields = field_list(
         field<&Params::body>("body",
-                             "Of the carried operands, a slice of each of xs and all other operands, to new "
-                             "carried values of the same specs and slices of the further results."),
-        field<&Params::carried>("carried", "How many operands change from step to step."),
-        field<&Params::sliced>("sliced", "How many operands are xs."),
-        field<&Params::length>("length", "The number of steps where there are no xs."),
-        field<&Params::reverse>("reverse", "From the last slice to the first."),
+                             "Graph of a step. It maps the carried operands, a slice of each of xs and all "
+                             "other operands to new carried values, of equal shapes and dtypes, and slices "
+                             "of the further results."),
+        field<&Params::carried>("carried", "Number of operands that change from step to step."),
+        field<&Params::sliced>("sliced", "Number of operands in xs."),
+        field<&Params::length>("length", "Number of steps without xs."),
+        field<&Params::reverse>("reverse", "Run from the last slice to the first."),
         field<&Params::keep_steps>("keep_steps",
-                                   "What was carried into each step follows as further results, along a new "
-                                   "first axis: for the gradient."));
+                                   "Append the values carried into each step to the results, stacked along "
+                                   "a new first axis. The gradient needs them."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -8,9 +8,9 @@ namespace mge::ops {
 struct WhileLoop {
     static constexpr auto name = "while_loop";
     static constexpr auto doc =
-        "Computes the body's results from the first `carried` operands over and over, as long as the "
-        "condition holds for them; the other operands stay. The results are the last of them, then the "
-        "number of steps.";
+        "Applies the body to the operands as long as the condition holds. The first `carried` operands are "
+        "replaced by the results of the body; the others are constant. Results are the last carried "
+        "values, then the number of steps.";
     static constexpr auto inputs = names(variadic("operands"));
     static constexpr auto outputs = output_names("results");
     static constexpr auto takes = DTypes::all;
@@ -22,15 +22,17 @@ struct WhileLoop {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::condition>("condition", "Of all operands to one element: zero ends the loop."),
-        field<&Params::body>("body", "Of all operands to new ones for the first `carried`, of their specs."),
-        field<&Params::carried>("carried", "How many operands change from step to step."),
-        field<&Params::max_steps>("max_steps",
-                                  "The loop ends after so many steps at the latest; 0: no limit, and no "
-                                  "gradient."),
+        field<&Params::condition>("condition",
+                                  "Graph that maps all operands to one element. Zero ends the loop."),
+        field<&Params::body>("body",
+                             "Graph that maps all operands to new carried values of equal shapes "
+                             "and dtypes."),
+        field<&Params::carried>("carried", "Number of operands that change from step to step."),
+        field<&Params::max_steps>("max_steps", "Largest number of steps; 0: no limit, and no gradient."),
         field<&Params::keep_steps>("keep_steps",
-                                   "What was carried into each step follows as further results, along a new "
-                                   "first axis of extent max_steps that ends with zeros: for the gradient."));
+                                   "Append the values carried into each step to the results, stacked along "
+                                   "a new first axis of extent max_steps and padded with zeros. The "
+                                   "gradient needs them."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

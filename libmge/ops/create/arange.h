@@ -7,7 +7,7 @@ namespace mge::ops {
 
 struct Arange {
     static constexpr auto name = "arange";
-    static constexpr auto doc = "start, start + step, start + 2 step, … up to but without stop.";
+    static constexpr auto doc = "The vector start, start + step, start + 2 step, … without stop.";
     static constexpr auto inputs = names(host("first"), host("last"), host("gap"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
@@ -18,9 +18,11 @@ struct Arange {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::start>("start", "First value; the number `first`, when given, replaces it."),
-        field<&Params::stop>("stop", "The values end before it, or before `last`."),
-        field<&Params::step>("step", "Distance of the values, or `gap`; not 0, may be negative."),
+        field<&Params::start>("start", "First value; replaced by the number `first` if it is given."),
+        field<&Params::stop>("stop", "Exclusive upper bound; replaced by the number `last` if it is given."),
+        field<&Params::step>("step",
+                             "Difference of neighbouring values; replaced by `gap` if it is given. "
+                             "It is not 0 and may be negative."),
         field<&Params::dtype>("dtype", "Dtype of the result."));
     static constexpr auto autocast = Autocast::wide;
 
@@ -33,7 +35,7 @@ inline constexpr OpFunction<Arange> arange{};
 
 struct Linspace {
     static constexpr auto name = "linspace";
-    static constexpr auto doc = "num evenly spaced values from start to stop, both included.";
+    static constexpr auto doc = "The vector of num evenly spaced values from start to stop, both included.";
     static constexpr auto inputs = names(optional("first"), optional("last"), host("count"));
     static constexpr auto outputs = output_names("y");
     struct Params {
@@ -42,9 +44,9 @@ struct Linspace {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::start>("start", "First value; the number `first`, when given, replaces it."),
-        field<&Params::stop>("stop", "Last value, or `last`."),
-        field<&Params::num>("num", "How many, or `count`; 0 or more."));
+        field<&Params::start>("start", "First value; replaced by the number `first` if it is given."),
+        field<&Params::stop>("stop", "Last value; replaced by the number `last` if it is given."),
+        field<&Params::num>("num", "Number of values, 0 or more; replaced by `count` if it is given."));
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

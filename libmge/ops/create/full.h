@@ -19,7 +19,8 @@ struct Full {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::shape>("shape", "Extents; the tensor `target`, when given, replaces them."),
+        field_list(field<&Params::shape>(
+                       "shape", "Shape of the result; replaced by the tensor `target` if it is given."),
                    field<&Params::value>("value", "Value of every element, converted to the dtype."),
                    field<&Params::dtype>("dtype", "Dtype of the result."));
 
@@ -33,7 +34,7 @@ inline constexpr OpFunction<Full> full{};
 struct FullLike {
     static constexpr auto name = "full_like";
     static constexpr auto doc =
-        "One value everywhere, in the shape and dtype of x, whose values are not read.";
+        "A tensor of the shape and dtype of x with one value everywhere. The values of x are not read.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;

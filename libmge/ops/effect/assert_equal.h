@@ -10,8 +10,8 @@ namespace mge::ops {
 struct AssertEqual {
     static constexpr auto name = "assert_equal";
     static constexpr auto doc =
-        "Ends the run with an error unless two tensors agree; gives the largest error "
-        "|expected - actual| / max(min(|expected|, |actual|), 1).";
+        "Raises an error if two tensors of equal shapes differ. The result is the largest error |expected "
+        "- actual| / max(min(|expected|, |actual|), 1).";
     static constexpr auto inputs = names("expected", "actual");
     static constexpr auto outputs = output_names("error");
     static constexpr auto takes = DTypes::numbers;
@@ -24,11 +24,11 @@ struct AssertEqual {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::max_error>("max_error", "Largest error that is none."),
+        field<&Params::max_error>("max_error", "Largest accepted error."),
         field<&Params::verbose>("verbose", "Print the largest error to standard error in each run."),
         field<&Params::claim>("claim",
-                              "What the error says does not hold, before the first number of "
-                              "`actual` that differs; empty: it says the error."));
+                              "Text of the error message, followed by the first differing number of "
+                              "`actual`. Empty: the message contains the largest error."));
     // Two magnitudes, the smaller, at least 1, difference, its magnitude, quotient, the largest.
     static constexpr PerInputElement operations{8};
 

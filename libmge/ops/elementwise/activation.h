@@ -7,7 +7,7 @@ namespace mge::ops {
 
 struct Gelu : Unary<Gelu, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "gelu";
-    static constexpr auto doc = "x times the normal distribution function of x (exact, by erf).";
+    static constexpr auto doc = "x times the cumulative normal distribution of x (exact, by erf).";
     static constexpr CastAlways cast_to{CastTo::as_given};
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
@@ -43,7 +43,7 @@ inline constexpr OpFunction<Hswish> hswish{};
 
 struct LeakyRelu {
     static constexpr auto name = "leaky_relu";
-    static constexpr auto doc = "x where it is not negative, else slope times x.";
+    static constexpr auto doc = "x if x >= 0, else slope times x.";
     static constexpr CastAlways cast_to{CastTo::as_given};
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
@@ -72,7 +72,7 @@ inline constexpr OpFunction<Logsigmoid> logsigmoid{};
 
 struct Prelu : Binary<Prelu, Accepts::numbers> {
     static constexpr auto name = "prelu";
-    static constexpr auto doc = "a where it is not negative, else a times b.";
+    static constexpr auto doc = "a if a >= 0, else a times b.";
     static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
@@ -81,7 +81,7 @@ inline constexpr OpFunction<Prelu> prelu{};
 
 struct Relu : Unary<Relu, Accepts::numbers, Promotion::none, false, NanParams> {
     static constexpr auto name = "relu";
-    static constexpr auto doc = "max(x, 0); 0 for NaN, unless that is kept.";
+    static constexpr auto doc = "max(x, 0). NaN gives 0 unless keeps_nan is set.";
     static constexpr auto fields = nan_fields;
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
@@ -90,7 +90,7 @@ inline constexpr OpFunction<Relu> relu{};
 
 struct Relu6 : Unary<Relu6, Accepts::numbers, Promotion::none, false, NanParams> {
     static constexpr auto name = "relu6";
-    static constexpr auto doc = "min(max(x, 0), 6); 6 for NaN, unless that is kept.";
+    static constexpr auto doc = "min(max(x, 0), 6). NaN gives 6 unless keeps_nan is set.";
     static constexpr auto fields = nan_fields;
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;

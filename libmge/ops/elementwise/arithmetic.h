@@ -6,7 +6,7 @@ namespace mge::ops {
 
 struct Abs : Unary<Abs, Accepts::numbers> {
     static constexpr auto name = "abs";
-    static constexpr auto doc = "Magnitude. Its gradient at 0 is -1.";
+    static constexpr auto doc = "Absolute value. Its gradient at 0 is -1.";
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
@@ -23,7 +23,7 @@ inline constexpr OpFunction<Add> add{};
 
 struct Ceil : Unary<Ceil, Accepts::numbers> {
     static constexpr auto name = "ceil";
-    static constexpr auto doc = "Smallest whole number not below x.";
+    static constexpr auto doc = "Smallest integer >= x, in the dtype of x.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -40,7 +40,7 @@ inline constexpr OpFunction<Div> div{};
 
 struct Floor : Unary<Floor, Accepts::numbers> {
     static constexpr auto name = "floor";
-    static constexpr auto doc = "Largest whole number not above x.";
+    static constexpr auto doc = "Largest integer <= x, in the dtype of x.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -48,8 +48,7 @@ inline constexpr OpFunction<Floor> floor{};
 
 struct FloorDiv : Binary<FloorDiv, Accepts::numbers> {
     static constexpr auto name = "floor_div";
-    static constexpr auto doc =
-        "Largest whole number not above the quotient (Python's //); an integer divided by 0 gives 0.";
+    static constexpr auto doc = "Quotient rounded down (Python's //). Integer division by 0 gives 0.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -57,7 +56,9 @@ inline constexpr OpFunction<FloorDiv> floor_div{};
 
 struct Maximum : Binary<Maximum, Accepts::numbers> {
     static constexpr auto name = "maximum";
-    static constexpr auto doc = "The larger one; b where one is NaN. Among equals the gradient goes to b.";
+    static constexpr auto doc =
+        "The larger element; b if one is NaN. The gradient of equal elements goes "
+        "to b.";
     static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
@@ -66,7 +67,9 @@ inline constexpr OpFunction<Maximum> maximum{};
 
 struct Minimum : Binary<Minimum, Accepts::numbers> {
     static constexpr auto name = "minimum";
-    static constexpr auto doc = "The smaller one; b where one is NaN. Among equals the gradient goes to a.";
+    static constexpr auto doc =
+        "The smaller element; b if one is NaN. The gradient of equal elements goes "
+        "to a.";
     static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
@@ -76,8 +79,8 @@ inline constexpr OpFunction<Minimum> minimum{};
 struct Mod : Binary<Mod, Accepts::numbers> {
     static constexpr auto name = "mod";
     static constexpr auto doc =
-        "Remainder: of integers with the sign of b (Python's %, 0 where b is 0), of floats with the sign of "
-        "a (C's fmod).";
+        "Remainder of the division. For integers it has the sign of b (Python's %) and is 0 if b is 0; for "
+        "floats it has the sign of a (C's fmod).";
     static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
@@ -95,7 +98,7 @@ inline constexpr OpFunction<Mul> mul{};
 
 struct Neg : Unary<Neg, Accepts::numbers> {
     static constexpr auto name = "neg";
-    static constexpr auto doc = "The negative.";
+    static constexpr auto doc = "Negative of x.";
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
@@ -111,7 +114,7 @@ inline constexpr OpFunction<Reciprocal> reciprocal{};
 
 struct Round : Unary<Round, Accepts::numbers> {
     static constexpr auto name = "round";
-    static constexpr auto doc = "Nearest whole number; halves away from zero.";
+    static constexpr auto doc = "Nearest integer, with ties away from zero, in the dtype of x.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -119,7 +122,7 @@ inline constexpr OpFunction<Round> round{};
 
 struct RoundToEven : Unary<RoundToEven, Accepts::numbers> {
     static constexpr auto name = "round_to_even";
-    static constexpr auto doc = "Nearest whole number; of halves the even one.";
+    static constexpr auto doc = "Nearest integer, with ties to even, in the dtype of x.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };

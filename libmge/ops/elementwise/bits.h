@@ -6,7 +6,7 @@ namespace mge::ops {
 
 struct BitwiseAnd : Binary<BitwiseAnd, Accepts::integers> {
     static constexpr auto name = "bitwise_and";
-    static constexpr auto doc = "The bits that are set in both.";
+    static constexpr auto doc = "Bitwise and of integers.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -14,7 +14,7 @@ inline constexpr OpFunction<BitwiseAnd> bitwise_and{};
 
 struct BitwiseNot : Unary<BitwiseNot, Accepts::integers> {
     static constexpr auto name = "bitwise_not";
-    static constexpr auto doc = "The other bits.";
+    static constexpr auto doc = "Bitwise complement of integers.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -22,7 +22,7 @@ inline constexpr OpFunction<BitwiseNot> bitwise_not{};
 
 struct BitwiseOr : Binary<BitwiseOr, Accepts::integers> {
     static constexpr auto name = "bitwise_or";
-    static constexpr auto doc = "The bits that are set in at least one.";
+    static constexpr auto doc = "Bitwise or of integers.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -30,7 +30,7 @@ inline constexpr OpFunction<BitwiseOr> bitwise_or{};
 
 struct BitwiseXor : Binary<BitwiseXor, Accepts::integers> {
     static constexpr auto name = "bitwise_xor";
-    static constexpr auto doc = "The bits that are set in exactly one.";
+    static constexpr auto doc = "Bitwise exclusive or of integers.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -46,7 +46,7 @@ inline constexpr OpFunction<LeftShift> left_shift{};
 
 struct LogicalAnd : Binary<LogicalAnd, Accepts::bools> {
     static constexpr auto name = "logical_and";
-    static constexpr auto doc = "Both are true.";
+    static constexpr auto doc = "True if both elements are true.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -54,7 +54,7 @@ inline constexpr OpFunction<LogicalAnd> logical_and{};
 
 struct LogicalNot : Unary<LogicalNot, Accepts::bools> {
     static constexpr auto name = "logical_not";
-    static constexpr auto doc = "True for false.";
+    static constexpr auto doc = "True if the element is false.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -62,7 +62,7 @@ inline constexpr OpFunction<LogicalNot> logical_not{};
 
 struct LogicalOr : Binary<LogicalOr, Accepts::bools> {
     static constexpr auto name = "logical_or";
-    static constexpr auto doc = "At least one is true.";
+    static constexpr auto doc = "True if at least one element is true.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };
@@ -70,7 +70,7 @@ inline constexpr OpFunction<LogicalOr> logical_or{};
 
 struct LogicalXor : Binary<LogicalXor, Accepts::bools> {
     static constexpr auto name = "logical_xor";
-    static constexpr auto doc = "Exactly one is true.";
+    static constexpr auto doc = "True if exactly one element is true.";
     static constexpr bool stops_gradient = true;
     MGE_API static const OpInfo info;
 };

@@ -9,8 +9,8 @@ namespace mge::ops {
 struct Clip {
     static constexpr auto name = "clip";
     static constexpr auto doc =
-        "x, but not below lower and not above upper; where the bounds cross, lower is asked first. NaN gives "
-        "upper, unless it is kept.";
+        "x limited to [lower, upper]. An element below lower gives lower, even if lower > upper. NaN gives "
+        "upper unless keeps_nan is set.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;

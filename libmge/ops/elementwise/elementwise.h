@@ -26,7 +26,7 @@ struct NanParams {
     bool keeps_nan = false;
     bool operator==(const NanParams&) const = default;
 };
-inline constexpr std::string_view keeps_nan_doc = "NaN stays NaN.";
+inline constexpr std::string_view keeps_nan_doc = "Return NaN for NaN.";
 inline constexpr auto nan_fields = field_list(field<&NanParams::keeps_nan>("keeps_nan", keeps_nan_doc));
 
 // y = f(x). O has `derivative(x, y, dy)`, or says stops_gradient; and `fields`, where it has parameters.

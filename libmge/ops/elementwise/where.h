@@ -7,7 +7,7 @@ namespace mge::ops {
 
 struct Where {
     static constexpr auto name = "where";
-    static constexpr auto doc = "a where the mask is true, else b.";
+    static constexpr auto doc = "a if the mask is true, else b.";
     static constexpr auto inputs = names(unpromoted("mask"), "a", "b");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;

@@ -8,7 +8,8 @@ namespace mge::ops {
 struct CondTake {
     static constexpr auto name = "cond_take";
     static constexpr auto doc =
-        "The elements of x where the mask holds, as a vector, and their places in the flattened x.";
+        "Returns the elements of x where the mask is true as a vector, and their indices (int32) in the "
+        "flattened x. Shapes are known only at run time.";
     static constexpr auto inputs = names("x", "mask");
     static constexpr auto outputs = output_names("values", "indices");
     static constexpr auto takes = DTypes::all;

@@ -8,7 +8,8 @@ namespace mge::ops {
 struct Embedding {
     static constexpr auto name = "embedding";
     static constexpr auto doc =
-        "One row of the weight (rows, width) per index; shape: that of index, then width.";
+        "Returns one row of the weight (rows, width) for each index (int32). The shape is that of index, "
+        "then width.";
     static constexpr auto inputs = names("weight", "index");
     static constexpr auto outputs = output_names("rows");
     static constexpr OpTraits traits{.reads_selection = true};
@@ -24,7 +25,9 @@ inline constexpr OpFunction<Embedding> embedding{};
 
 struct EmbeddingBackward {
     static constexpr auto name = "embedding_backward";
-    static constexpr auto doc = "The gradient of an embedding's weight: each row sums those of its uses.";
+    static constexpr auto doc =
+        "Gradient of embedding with respect to the weight: each row is the sum of "
+        "the gradients of its uses.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("index", "dy");
     static constexpr auto outputs = output_names("dweight");

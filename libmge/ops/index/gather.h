@@ -10,7 +10,9 @@ namespace mge::ops {
 
 struct Gather {
     static constexpr auto name = "gather";
-    static constexpr auto doc = "y[i, j, k] = x[i, index[i, j, k], k], for axis 1 of rank 3.";
+    static constexpr auto doc =
+        "Gathers elements along an axis: y[i, j, k] = x[i, index[i, j, k], k] for "
+        "axis 1 of rank 3. The result has the shape of index.";
     static constexpr auto inputs = names("x", "index");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -19,8 +21,8 @@ struct Gather {
         int axis = 0;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::axis>("axis", "Axis that the index replaces; negative from the end."));
+    static constexpr auto fields = field_list(
+        field<&Params::axis>("axis", "Axis that the index replaces; negative counts from the end."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -32,7 +34,8 @@ inline constexpr OpFunction<Gather> gather{};
 struct Scatter {
     static constexpr auto name = "scatter";
     static constexpr auto doc =
-        "x with y[i, index[i, j, k], k] = source[i, j, k]; the last of several stays.";
+        "Copies x and sets y[i, index[i, j, k], k] = source[i, j, k] for axis 1 of rank 3. The last of "
+        "several values for one position counts.";
     static constexpr auto inputs = names("x", unpromoted("index"), "source");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -50,7 +53,9 @@ inline constexpr OpFunction<Scatter> scatter{};
 
 struct ScatterAdd {
     static constexpr auto name = "scatter_add";
-    static constexpr auto doc = "x with source[i, j, k] added to y[i, index[i, j, k], k].";
+    static constexpr auto doc =
+        "Copies x and adds source[i, j, k] to y[i, index[i, j, k], k] for axis 1 "
+        "of rank 3.";
     static constexpr auto inputs = names("x", unpromoted("index"), "source");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;

@@ -11,7 +11,7 @@ namespace mge::ops {
 struct OneHot {
     static constexpr auto name = "one_hot";
     static constexpr auto doc =
-        "A new last axis with 1 at the index and 0 elsewhere, in the dtype of the index.";
+        "Appends an axis with 1 at the index and 0 elsewhere, in the dtype of the index.";
     static constexpr auto inputs = names("index");
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
@@ -30,8 +30,7 @@ inline constexpr OpFunction<OneHot> one_hot{};
 
 struct IndexingOneHot {
     static constexpr auto name = "indexing_one_hot";
-    static constexpr auto doc =
-        "The element of x that the index names along the axis, which stays with extent 1.";
+    static constexpr auto doc = "Selects one element of x along an axis by index. The axis keeps extent 1.";
     static constexpr auto inputs = names("x", "index");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -41,7 +40,7 @@ struct IndexingOneHot {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::axis>("axis", "Axis that the index names an element of; the index has all others."));
+        field<&Params::axis>("axis", "Axis that is indexed. The shape of index consists of the other axes."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -52,7 +51,9 @@ inline constexpr OpFunction<IndexingOneHot> indexing_one_hot{};
 
 struct IndexingSetOneHot {
     static constexpr auto name = "indexing_set_one_hot";
-    static constexpr auto doc = "x with the elements that the index names along the axis replaced by value.";
+    static constexpr auto doc =
+        "Copies x and replaces one element along an axis, selected by index, with "
+        "value.";
     static constexpr auto inputs = names("x", unpromoted("index"), "value");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;

@@ -9,11 +9,13 @@
 namespace mge::ops {
 
 inline constexpr std::string_view take_axes_doc =
-    "The axis that each index tensor indexes; rising; negative ones count from the end.";
+    "The axis that each index tensor indexes, in ascending order; negative ones count from the end.";
 
 struct Take {
     static constexpr auto name = "take";
-    static constexpr auto doc = "Elements of x at places given by index tensors.";
+    static constexpr auto doc =
+        "Returns the elements of x at positions given by int32 index tensors, "
+        "which broadcast together.";
     static constexpr auto inputs = names("x", variadic("indices"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -34,8 +36,8 @@ inline constexpr OpFunction<Take> take{};
 struct SetTake {
     static constexpr auto name = "set_take";
     static constexpr auto doc =
-        "x with the elements at places given by index tensors replaced by value, which broadcasts; of "
-        "several values for one place the last stays.";
+        "Copies x and replaces the elements at positions given by index tensors with value, which "
+        "broadcasts. The last of several values for one position counts.";
     static constexpr auto inputs =
         names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
     static constexpr auto outputs = output_names("y");
@@ -55,8 +57,8 @@ inline constexpr OpFunction<SetTake> set_take{};
 struct AddTake {
     static constexpr auto name = "add_take";
     static constexpr auto doc =
-        "x with value, which broadcasts, added at places given by index tensors; several values for one "
-        "place are all added.";
+        "Copies x and adds value, which broadcasts, at positions given by index tensors. All of several "
+        "values for one position are added.";
     static constexpr auto inputs =
         names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
     static constexpr auto outputs = output_names("y");

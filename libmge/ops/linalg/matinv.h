@@ -8,8 +8,8 @@ namespace mge::ops {
 struct Matinv {
     static constexpr auto name = "matinv";
     static constexpr auto doc =
-        "Inverse of each square matrix of the last two axes (Gauss-Jordan elimination with pivots, in double "
-        "precision).";
+        "Inverse of each square matrix of the last two axes, by Gauss-Jordan elimination with pivoting in "
+        "double precision. A singular matrix is an error.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.promotion = Promotion::floating};

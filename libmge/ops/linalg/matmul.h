@@ -9,8 +9,9 @@ namespace mge::ops {
 struct Matmul {
     static constexpr auto name = "matmul";
     static constexpr auto doc =
-        "Matrix product of the last two axes, with numpy's rules for vectors and batches; then an optional "
-        "bias (one value per column), an optional residual (of the result's shape) and an activation.";
+        "Matrix product of the last two axes, with NumPy's rules for vectors and batches, followed by an "
+        "optional bias (one value per column), an optional residual (of the result's shape) and an "
+        "activation.";
     static constexpr auto inputs = names("a", "b", optional("bias"), optional("residual"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
@@ -22,10 +23,10 @@ struct Matmul {
         Activation activation = Activation::none;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::transpose_a>("transpose_a", "Swap the last two axes of a; a vector stays."),
-                   field<&Params::transpose_b>("transpose_b", "Swap the last two axes of b; a vector stays."),
-                   field<&Params::activation>("activation", activation_doc));
+    static constexpr auto fields = field_list(
+        field<&Params::transpose_a>("transpose_a", "Transpose the last two axes of a; ignored for a vector."),
+        field<&Params::transpose_b>("transpose_b", "Transpose the last two axes of b; ignored for a vector."),
+        field<&Params::activation>("activation", activation_doc));
     static constexpr Epilogue epilogue{.channel_axis = -1};
     static constexpr auto autocast = Autocast::narrow;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

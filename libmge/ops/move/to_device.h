@@ -7,7 +7,7 @@ namespace mge::ops {
 
 struct ToDevice {
     static constexpr auto name = "to_device";
-    static constexpr auto doc = "The same values on another device.";
+    static constexpr auto doc = "Copies x to another device.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -16,7 +16,7 @@ struct ToDevice {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::device>("device", "Name of the device where the result lies."));
+        field_list(field<&Params::device>("device", "Name of the device of the result."));
 
     static constexpr OpTraits traits{.of_every_device = true};
     static DeviceId place(const Params& p) { return p.device; }

@@ -9,9 +9,9 @@ namespace mge::ops {
 struct CtcLoss {
     static constexpr auto name = "ctc_loss";
     static constexpr auto doc =
-        "Connectionist temporal classification (Graves et al., 2006): -log of the probability that the "
-        "classes of probabilities x (T, N, C) spell the labels when repetitions and then blanks are dropped. "
-        "Of sample n the first lengths[n] steps count.";
+        "Connectionist temporal classification (Graves et al., 2006): the negative logarithm of the "
+        "probability, by the class probabilities x (T, N, C), of all sequences that give the labels when "
+        "repetitions and then blanks are removed. Sample n has lengths[n] steps. The result has shape (N,).";
     static constexpr bool only_trains = true;
     static constexpr auto inputs =
         names("x", unpromoted("lengths"), unpromoted("labels"), unpromoted("label_lengths"));
@@ -20,8 +20,7 @@ struct CtcLoss {
         int64_t blank = 0;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::blank>("blank", "The class that stands for no label."));
+    static constexpr auto fields = field_list(field<&Params::blank>("blank", "Index of the blank class."));
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -9,8 +9,8 @@ namespace mge::ops {
 struct GroupNorm {
     static constexpr auto name = "group_norm";
     static constexpr auto doc =
-        "Normalises each group of neighbouring channels of each sample of x (n, channels, ...) to mean 0 and "
-        "variance 1; then scales by weight (channels) and adds bias (channels).";
+        "Normalises each group of neighbouring channels of each sample of x (N, C, ...) to mean 0 and "
+        "variance 1, then scales by weight (C) and adds bias (C).";
     static constexpr auto inputs = names("x", optional("weight"), optional("bias"));
     static constexpr auto outputs = output_names("y", "mean", "inv_std");
     static constexpr OpTraits traits{.promotion = Promotion::floating};
@@ -20,7 +20,7 @@ struct GroupNorm {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::groups>("groups", "Number of groups; divides the channels."),
+        field_list(field<&Params::groups>("groups", "Number of groups; divides the number of channels."),
                    field<&Params::epsilon>("epsilon", "Added to the variance."));
     // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
     static constexpr PerInputElement operations{7};
@@ -49,7 +49,7 @@ struct GroupNormBackward {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::groups>("groups", "Number of groups; divides the channels."));
+        field_list(field<&Params::groups>("groups", "Number of groups; divides the number of channels."));
     static constexpr PerInputElement operations{7};
     static constexpr auto autocast = Autocast::wide;
 

@@ -20,7 +20,7 @@ struct LayerNorm {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::axes>("axes", "How many trailing axes are normalised together."),
+        field_list(field<&Params::axes>("axes", "Number of trailing axes that are normalised together."),
                    field<&Params::epsilon>("epsilon", "Added to the variance."));
     // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
     static constexpr PerInputElement operations{7};
@@ -50,7 +50,7 @@ struct LayerNormBackward {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::axes>("axes", "How many trailing axes were normalised together."));
+        field_list(field<&Params::axes>("axes", "Number of trailing axes that were normalised together."));
     static constexpr PerInputElement operations{7};
     static constexpr auto autocast = Autocast::wide;
 

@@ -8,7 +8,9 @@ namespace mge::ops {
 
 struct Softmax {
     static constexpr auto name = "softmax";
-    static constexpr auto doc = "Exponentials normalised to sum to one along an axis, or their logarithm.";
+    static constexpr auto doc =
+        "Exponentials normalised to sum to 1 along an axis, or their logarithms. "
+        "Integers become float32 first.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.promotion = Promotion::floating};
@@ -18,9 +20,9 @@ struct Softmax {
         bool log = false;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::axis>("axis", "Axis that sums to one; negative counts from the end."),
-                   field<&Params::log>("log", "Return the logarithm instead."));
+    static constexpr auto fields = field_list(
+        field<&Params::axis>("axis", "Axis along which the result sums to 1; negative counts from the end."),
+        field<&Params::log>("log", "Return the logarithms."));
     // Largest, difference, exponential, sum, quotient.
     static constexpr PerInputElement operations{5};
     // Losses are made of the logarithm.

@@ -22,10 +22,11 @@ struct AdadeltaStep {
         double rho = 0.9, epsilon = 1e-6, weight_decay = 0;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(
-        field<&Params::rho>("rho", "Part of the means that stays."),
-        field<&Params::epsilon>("epsilon", "Added under the roots."),
-        field<&Params::weight_decay>("weight_decay", "Factor of the parameter that acts as a gradient."));
+    static constexpr auto fields =
+        field_list(field<&Params::rho>("rho", "Decay of the running means."),
+                   field<&Params::epsilon>("epsilon", "Added under the square roots."),
+                   field<&Params::weight_decay>("weight_decay",
+                                                "Factor of the parameter that is added to the gradient."));
     // Two means (4 each), two roots (4), their quotient and the step (4).
     static constexpr PerInputElement operations{16};
     static constexpr auto autocast = Autocast::wide;

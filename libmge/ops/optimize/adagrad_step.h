@@ -21,9 +21,10 @@ struct AdagradStep {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::lr_decay>("lr_decay", "How fast the rate falls with the steps."),
-        field<&Params::epsilon>("epsilon", "Added under the root."),
-        field<&Params::weight_decay>("weight_decay", "Factor of the parameter that acts as a gradient."));
+        field<&Params::lr_decay>("lr_decay", "Decay of the learning rate with the number of steps."),
+        field<&Params::epsilon>("epsilon", "Added under the square root."),
+        field<&Params::weight_decay>("weight_decay",
+                                     "Factor of the parameter that is added to the gradient."));
     // The sum (2), its root (2), the quotient, the step (2).
     static constexpr PerInputElement operations{7};
     static constexpr auto autocast = Autocast::wide;

@@ -22,12 +22,14 @@ struct AdamStep {
         bool decoupled = false;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(
-        field<&Params::beta1>("beta1", "Part of the mean of gradients that stays."),
-        field<&Params::beta2>("beta2", "Part of the mean of squared gradients that stays."),
-        field<&Params::epsilon>("epsilon", "Added to the root of the mean square."),
-        field<&Params::weight_decay>("weight_decay", "Factor of the parameter that acts as a gradient."),
-        field<&Params::decoupled>("decoupled", "Decay the parameter itself, past the means (AdamW)."));
+    static constexpr auto fields =
+        field_list(field<&Params::beta1>("beta1", "Decay of the running mean of gradients."),
+                   field<&Params::beta2>("beta2", "Decay of the running mean of squared gradients."),
+                   field<&Params::epsilon>("epsilon", "Added to the root of the mean square."),
+                   field<&Params::weight_decay>("weight_decay",
+                                                "Factor of the parameter that is added to the gradient."),
+                   field<&Params::decoupled>(
+                       "decoupled", "Decay the parameter itself and not through the gradient (AdamW)."));
     // Two moments (3 and 4), the root, the quotient, the step and what surrounds them (5).
     static constexpr PerInputElement operations{12};
     static constexpr auto autocast = Autocast::wide;

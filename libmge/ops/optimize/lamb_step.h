@@ -8,7 +8,7 @@ namespace mge::ops {
 struct LambStep {
     static constexpr auto name = "lamb_step";
     static constexpr auto doc =
-        "One step of LAMB (You et al., 2020): a step of Adam, made as long as the parameter, times lr.";
+        "One step of LAMB (You et al., 2020): a step of Adam scaled to the norm of the parameter, times lr.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", "exp_avg", "exp_avg_sq", "step", "lr");
     static constexpr auto outputs = output_names("param", "exp_avg", "exp_avg_sq", "step");
@@ -22,13 +22,15 @@ struct LambStep {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::beta1>("beta1", "Part of the mean of gradients that stays."),
-        field<&Params::beta2>("beta2", "Part of the mean of squared gradients that stays."),
+        field<&Params::beta1>("beta1", "Decay of the running mean of gradients."),
+        field<&Params::beta2>("beta2", "Decay of the running mean of squared gradients."),
         field<&Params::epsilon>("epsilon", "Added to the root of the mean square."),
         field<&Params::weight_decay>("weight_decay", "Factor of the parameter that is added to the step."),
-        field<&Params::bias_correction>("bias_correction", "Make up for means that begin at 0."),
+        field<&Params::bias_correction>("bias_correction",
+                                        "Correct the bias of running means that begin at 0."),
         field<&Params::always_adapt>("always_adapt",
-                                     "Fit the length of the step without a weight decay too."));
+                                     "Scale the step to the norm of the parameter even without weight "
+                                     "decay."));
     // As of Adam, once for the lengths and once for the step, and two squares.
     static constexpr PerInputElement operations{22};
     static constexpr auto autocast = Autocast::wide;

@@ -8,8 +8,8 @@ namespace mge::ops {
 struct SgdStep {
     static constexpr auto name = "sgd_step";
     static constexpr auto doc =
-        "One step of gradient descent: g = grad + weight_decay * param, v = momentum * velocity + g, "
-        "param - lr * v. An absent velocity is zero; without momentum the velocity that comes out is empty.";
+        "One step of gradient descent: g = grad + weight_decay * param, v = momentum * velocity + g, param "
+        "- lr * v. An absent velocity is zero. Without momentum the resulting velocity is empty.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", optional("velocity"), "lr");
     static constexpr auto outputs = output_names("param", "velocity");
@@ -22,9 +22,9 @@ struct SgdStep {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::momentum>("momentum", "Part of the velocity that stays; 0: no velocity."),
+        field_list(field<&Params::momentum>("momentum", "Decay of the velocity; 0: no velocity."),
                    field<&Params::weight_decay>("weight_decay",
-                                                "Factor of the parameter that is added to its gradient."),
+                                                "Factor of the parameter that is added to the gradient."),
                    field<&Params::nesterov>("nesterov", "Step along g + momentum * v instead of v."));
     static constexpr PerInputElement operations{3};
     static constexpr auto autocast = Autocast::wide;

@@ -15,12 +15,10 @@ enum class ScaleLearning {
 struct FakeQuantize {
     static constexpr auto name = "fake_quantize";
     static constexpr auto doc =
-        "Real numbers as quantisation would bring them back: (clip(round(x / scale) + zero_point) - "
-        "zero_point) * scale. The gradient of x is that of the identity inside of the range. When the scale "
-        "is "
-        "learned, the zero point is added before rounding, and the scale has a gradient: of what rounding "
-        "adds "
-        "inside and of the bound outside, times grad_scale.";
+        "Quantises and dequantises x: (clip(round(x / scale) + zero_point) - zero_point) * scale. The "
+        "gradient of x is that of the identity inside the range and 0 outside. If the scale is learned, "
+        "the zero point is added before rounding, and the scale has a gradient: the rounding error inside "
+        "the range and the bound outside, times grad_scale.";
     static constexpr auto inputs = names("x", "scale", optional("zero_point"), optional("grad_scale"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
@@ -31,8 +29,9 @@ struct FakeQuantize {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::lower>("lower", "Lowest step."), field<&Params::upper>("upper", "Highest step."),
-        field<&Params::learning>("learning", "Of the scale: none, by_rounded or by_exact."));
+        field<&Params::lower>("lower", "Lowest quantised value."),
+        field<&Params::upper>("upper", "Highest quantised value."),
+        field<&Params::learning>("learning", "Gradient of the scale: none, by_rounded or by_exact."));
     // Quotient, rounding, two comparisons, two sums and a product.
     static constexpr PerInputElement operations{7};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

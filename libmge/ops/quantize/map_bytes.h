@@ -11,8 +11,8 @@ namespace mge::ops {
 struct MapBytes {
     static constexpr auto name = "map_bytes";
     static constexpr auto doc =
-        "What a table has for each byte: y = table[x], where -1 of int8 is the last place, 255, as its bits "
-        "are. The table has 256 elements of uint8 or int8, and y has its dtype.";
+        "Looks up each byte in a table: y = table[x]. An int8 index is read as uint8, so that -1 selects "
+        "element 255. The table has 256 elements of uint8 or int8, and y has its dtype.";
     static constexpr auto inputs = names("x", "table");
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;

@@ -12,9 +12,8 @@ namespace mge::ops {
 struct Quantize {
     static constexpr auto name = "quantize";
     static constexpr auto doc =
-        "The nearest steps of real numbers: x / scale rounded, plus the zero point, within bounds. NaN "
-        "becomes the lowest step. The shapes of scale and zero point "
-        "broadcast to that of x.";
+        "Quantises real numbers: x / scale, rounded, plus the zero point, limited to the bounds. NaN "
+        "becomes the lowest value. Scale and zero point broadcast to x.";
     static constexpr auto inputs = names("x", "scale", optional("zero_point"));
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
@@ -26,12 +25,12 @@ struct Quantize {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::dtype>("dtype", "Of the steps: uint8, int8 or int32."),
-        field<&Params::lower>("lower", "Lowest step; when both bounds are 0, that of the dtype."),
-        field<&Params::upper>("upper", "Highest step; when both bounds are 0, that of the dtype."),
+        field<&Params::dtype>("dtype", "Dtype of the result: uint8, int8 or int32."),
+        field<&Params::lower>("lower", "Lowest value. If both bounds are 0, they are those of the dtype."),
+        field<&Params::upper>("upper", "Highest value. If both bounds are 0, they are those of the dtype."),
         field<&Params::rounding>("rounding",
-                                 "half_away: halves go away from zero, and x is multiplied by the scale's "
-                                 "reciprocal; half_even: halves go to the even step, and x is divided."));
+                                 "half_away rounds ties away from zero and multiplies x by the reciprocal "
+                                 "of the scale; half_even rounds ties to even and divides x by the scale."));
     // Product, sum, rounding and two comparisons.
     static constexpr PerInputElement operations{5};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
@@ -47,8 +46,7 @@ inline constexpr OpFunction<Quantize> quantize{};
 
 struct Dequantize {
     static constexpr auto name = "dequantize";
-    static constexpr auto doc =
-        "The real numbers that steps stand for: (x - zero_point) * scale, in float32.";
+    static constexpr auto doc = "Dequantises x to float32: (x - zero_point) * scale.";
     static constexpr auto inputs = names("x", "scale", optional("zero_point"));
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;

@@ -10,9 +10,8 @@ namespace mge::ops {
 struct QuantizedAdd {
     static constexpr auto name = "quantized_add";
     static constexpr auto doc =
-        "The steps of a sum of real numbers that are given as steps of a byte, of scales of their own, and "
-        "not "
-        "below zero with relu: what dequantize, add, relu and quantize make of them.";
+        "Adds two quantised tensors of 8 bits with different scales. The result equals that of dequantize, "
+        "add, optionally relu, and quantize.";
     static constexpr auto inputs = names("a", "b", "a_scale", "b_scale", "y_scale", optional("a_zero"),
                                          optional("b_zero"), optional("y_zero"));
     static constexpr auto outputs = output_names("y");
@@ -27,10 +26,14 @@ struct QuantizedAdd {
     };
     static constexpr auto fields = field_list(
         field<&Params::relu>("relu", "Negative sums become 0."),
-        field<&Params::dtype>("dtype", "Of the steps of y: uint8 or int8."),
-        field<&Params::lower>("lower", "Lowest step of y; when both bounds are 0, that of the dtype."),
-        field<&Params::upper>("upper", "Highest step of y; when both bounds are 0, that of the dtype."),
-        field<&Params::rounding>("rounding", "half_away or half_even, as of quantize."));
+        field<&Params::dtype>("dtype", "Dtype of y: uint8 or int8."),
+        field<&Params::lower>("lower",
+                              "Lowest quantised value of y. If both bounds are 0, they are those "
+                              "of the dtype."),
+        field<&Params::upper>("upper",
+                              "Highest quantised value of y. If both bounds are 0, they are those "
+                              "of the dtype."),
+        field<&Params::rounding>("rounding", "Rounding of ties, half_away or half_even, as in quantize."));
     // Two differences and products, their sum, a product, rounding, a sum and three comparisons.
     static constexpr PerInputElement operations{6};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -7,7 +7,7 @@ namespace mge::ops {
 
 struct Uniform {
     static constexpr auto name = "uniform";
-    static constexpr auto doc = "Independent f32 numbers, evenly distributed over [low, high).";
+    static constexpr auto doc = "Independent float32 numbers with a uniform distribution over [low, high).";
     static constexpr auto inputs = names("state", host("target"));
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
@@ -18,9 +18,10 @@ struct Uniform {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::shape>("shape", "Extents; the tensor `target`, when given, replaces them."),
+        field_list(field<&Params::shape>(
+                       "shape", "Shape of the result; replaced by the tensor `target` if it is given."),
                    field<&Params::low>("low", "Smallest value."),
-                   field<&Params::high>("high", "The values stay below it; above low."));
+                   field<&Params::high>("high", "Exclusive upper bound; above low."));
     static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
@@ -32,8 +33,7 @@ inline constexpr OpFunction<Uniform> uniform{};
 
 struct Normal {
     static constexpr auto name = "normal";
-    static constexpr auto doc =
-        "Independent f32 numbers with a normal distribution (method of Box and Muller).";
+    static constexpr auto doc = "Independent float32 numbers with a normal distribution (Box-Muller method).";
     static constexpr auto inputs = names("state", host("target"));
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
@@ -44,7 +44,8 @@ struct Normal {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::shape>("shape", "Extents; the tensor `target`, when given, replaces them."),
+        field_list(field<&Params::shape>(
+                       "shape", "Shape of the result; replaced by the tensor `target` if it is given."),
                    field<&Params::mean>("mean", "Mean of the distribution."),
                    field<&Params::std>("std", "Standard deviation; not negative."));
     static constexpr UnknownOperations operations{};

@@ -8,8 +8,8 @@ namespace mge::ops {
 struct Dropout {
     static constexpr auto name = "dropout";
     static constexpr auto doc =
-        "Sets elements of x to 0 with a probability and scales the others so that the mean stays; the mask "
-        "is the factor of each element, in the dtype of x.";
+        "Sets elements of x to 0 with a probability and scales the others to keep the mean. The mask is "
+        "the factor of each element, in the dtype of x.";
     static constexpr auto inputs = names("x", "seed");
     static constexpr auto outputs = output_names("y", "mask");
     static constexpr OpTraits traits{.once = true};
@@ -18,8 +18,8 @@ struct Dropout {
         double probability = 0.5;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(
-        field<&Params::probability>("probability", "Of an element to be dropped; 0 or more and below 1."));
+    static constexpr auto fields = field_list(field<&Params::probability>(
+        "probability", "Probability that an element is set to 0; at least 0 and below 1."));
     static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

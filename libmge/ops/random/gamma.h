@@ -8,9 +8,8 @@ namespace mge::ops {
 struct Gamma {
     static constexpr auto name = "gamma";
     static constexpr auto doc =
-        "Independent f32 numbers with gamma distributions, one for each element of `shape` and `scale`, "
-        "whose "
-        "extents agree. Where a parameter is not positive the number is 0.";
+        "Independent float32 numbers with gamma distributions, one for each element of `shape` and "
+        "`scale`, which have equal shapes. The number is 0 if a parameter is not positive.";
     static constexpr auto inputs = names("state", "shape", "scale");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
@@ -29,8 +28,8 @@ inline constexpr OpFunction<Gamma> gamma{};
 struct Beta {
     static constexpr auto name = "beta";
     static constexpr auto doc =
-        "Independent f32 numbers with beta distributions, one for each element of `alpha` and `beta`, whose "
-        "extents agree. Where a parameter is not positive the number is 0.";
+        "Independent float32 numbers with beta distributions, one for each element of `alpha` and `beta`, "
+        "which have equal shapes. The number is 0 if a parameter is not positive.";
     static constexpr auto inputs = names("state", "alpha", "beta");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};

@@ -8,8 +8,8 @@ namespace mge::ops {
 struct Multinomial {
     static constexpr auto name = "multinomial";
     static constexpr auto doc =
-        "Draws categories by their weights: positions in (n,) or in each row of (m, n), i32, in the order in "
-        "which they were drawn.";
+        "Draws categories with probabilities proportional to their weights (n,), or to each row of weights "
+        "(m, n). Returns their indices (int32) in the order of the draws.";
     static constexpr auto inputs = names("state", "weights");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
@@ -20,8 +20,8 @@ struct Multinomial {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::num_samples>("num_samples", "Draws from each row; more than 0."),
-                   field<&Params::replacement>("replacement", "A category may be drawn again."));
+        field_list(field<&Params::num_samples>("num_samples", "Number of draws from each row; more than 0."),
+                   field<&Params::replacement>("replacement", "Draw with replacement."));
     static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

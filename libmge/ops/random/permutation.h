@@ -7,7 +7,9 @@ namespace mge::ops {
 
 struct Permutation {
     static constexpr auto name = "permutation";
-    static constexpr auto doc = "0 … n - 1 in random order, every order equally likely (Fisher and Yates).";
+    static constexpr auto doc =
+        "The numbers 0 … n - 1 in random order. All orders are equally likely "
+        "(Fisher-Yates shuffle).";
     static constexpr auto inputs = names("state");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
@@ -17,9 +19,9 @@ struct Permutation {
         DType dtype = DType::i32;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::n>("n", "How many numbers; 0 or more."),
-                   field<&Params::dtype>("dtype", "Dtype of the result; it has to hold n - 1 exactly."));
+    static constexpr auto fields = field_list(
+        field<&Params::n>("n", "Number of elements; 0 or more."),
+        field<&Params::dtype>("dtype", "Dtype of the result, which must represent n - 1 exactly."));
     static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

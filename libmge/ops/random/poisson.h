@@ -8,9 +8,8 @@ namespace mge::ops {
 struct Poisson {
     static constexpr auto name = "poisson";
     static constexpr auto doc =
-        "Independent counts, as f32, with Poisson distributions, one for each element of `lam`, the mean. "
-        "Where "
-        "that is not positive the count is 0.";
+        "Independent counts, in float32, with Poisson distributions, one for each element of the mean "
+        "`lam`. The count is 0 if the mean is not positive.";
     static constexpr auto inputs = names("state", "lam");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};

@@ -37,8 +37,8 @@ struct ArgExtreme {
 struct Argmax : ArgExtreme<Argmax> {
     static constexpr auto name = "argmax";
     static constexpr auto doc =
-        "Index (int32) of the largest value along an axis: the first among equals, the first NaN if there is "
-        "one.";
+        "Index (int32) of the largest value along an axis. Of equal values it is the first. If there is "
+        "NaN, it is that of the first NaN.";
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Argmax);
@@ -47,8 +47,8 @@ inline constexpr OpFunction<Argmax> argmax{};
 struct Argmin : ArgExtreme<Argmin> {
     static constexpr auto name = "argmin";
     static constexpr auto doc =
-        "Index (int32) of the smallest value along an axis: the first among equals, the first NaN if there "
-        "is one.";
+        "Index (int32) of the smallest value along an axis. Of equal values it is the first. If there is "
+        "NaN, it is that of the first NaN.";
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Argmin);

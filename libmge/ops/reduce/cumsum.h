@@ -7,7 +7,7 @@ namespace mge::ops {
 
 struct Cumsum {
     static constexpr auto name = "cumsum";
-    static constexpr auto doc = "Running sum along an axis; keeps the dtype, integers wrap.";
+    static constexpr auto doc = "Cumulative sum along an axis. It keeps the dtype; integers wrap.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;

@@ -40,7 +40,7 @@ struct ReduceOp {
     static constexpr auto takes = DTypes::numbers;
     using Params = ReduceParams;
     static constexpr auto fields = field_list(
-        field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; none: all."),
+        field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; empty: all."),
         field<&Params::keepdims>("keepdims", "Leave the reduced axes with extent 1."));
     static constexpr PerInputElement operations{};
 
@@ -66,7 +66,9 @@ struct ReduceOp {
 
 struct Sum : ReduceOp<Sum> {
     static constexpr auto name = "sum";
-    static constexpr auto doc = "Sum over axes. Keeps the dtype, integers wrap; bools are counted as int32.";
+    static constexpr auto doc =
+        "Sum over axes. It keeps the dtype; integers wrap, and bools are counted "
+        "in int32.";
     static constexpr bool needs_elements = false;
     static constexpr auto autocast = Autocast::wide;
     static DType result_dtype(DType x) { return x == DType::boolean ? DType::i32 : x; }
@@ -78,7 +80,9 @@ inline constexpr OpFunction<Sum> sum{};
 
 struct Mean : ReduceOp<Mean> {
     static constexpr auto name = "mean";
-    static constexpr auto doc = "Mean over axes, always float32 (bfloat16 and float16 too); NaN of nothing.";
+    static constexpr auto doc =
+        "Mean over axes in float32, also of bfloat16 and float16. The mean of no "
+        "elements is NaN.";
     static constexpr bool needs_elements = false;
     static DType result_dtype(DType x) { return x == DType::f64 ? x : DType::f32; }
     static Tensors gradient(const GradientContext<Params>&);
@@ -89,7 +93,9 @@ inline constexpr OpFunction<Mean> mean{};
 
 struct Prod : ReduceOp<Prod> {
     static constexpr auto name = "prod";
-    static constexpr auto doc = "Product over axes. Keeps the dtype, integers wrap; bools give int32.";
+    static constexpr auto doc =
+        "Product over axes. It keeps the dtype; integers wrap, and bools give "
+        "int32.";
     static constexpr bool needs_elements = false;
     static constexpr auto autocast = Autocast::wide;
     static DType result_dtype(DType x) { return x == DType::boolean ? DType::i32 : x; }
@@ -102,7 +108,7 @@ inline constexpr OpFunction<Prod> prod{};
 struct Max : ReduceOp<Max> {
     static constexpr auto name = "max";
     static constexpr auto doc =
-        "Largest value over axes; NaN where there is one. The gradient goes to all that are equal to it.";
+        "Maximum over axes; NaN if there is one. The gradient goes to all elements that are equal to it.";
     static constexpr bool needs_elements = true;
     static DType result_dtype(DType x) { return x; }
     static Tensors gradient(const GradientContext<Params>&);
@@ -114,7 +120,7 @@ inline constexpr OpFunction<Max> max{};
 struct Min : ReduceOp<Min> {
     static constexpr auto name = "min";
     static constexpr auto doc =
-        "Smallest value over axes; NaN where there is one. The gradient goes to all that are equal to it.";
+        "Minimum over axes; NaN if there is one. The gradient goes to all elements that are equal to it.";
     static constexpr bool needs_elements = true;
     static DType result_dtype(DType x) { return x; }
     static Tensors gradient(const GradientContext<Params>&);

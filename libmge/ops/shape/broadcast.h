@@ -18,8 +18,8 @@ struct BroadcastTo {
     };
     static constexpr auto fields = field_list(
         field<&Params::shape>("shape",
-                              "Extents of the result; -1 keeps that of x. The tensor `target`, when given, "
-                              "replaces it."));
+                              "Shape of the result; -1 keeps the extent of x. It is replaced by the tensor "
+                              "`target` if that is given."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Params resolve(const Params&, std::span<const Tensor> host_values);

@@ -33,8 +33,8 @@ struct Pad {
     static constexpr auto fields = field_list(
         field<&Params::before>("before", "Number of elements to add in front, one per axis."),
         field<&Params::after>("after", "Number of elements to add at the end, one per axis."),
-        field<&Params::mode>("mode", "What the margins hold: a constant, the mirrored inside, the edge."),
-        field<&Params::value>("value", "The constant."));
+        field<&Params::mode>("mode", "Content of the margins: a constant, the mirrored inside, or the edge."),
+        field<&Params::value>("value", "Value of constant margins."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -45,7 +45,7 @@ inline constexpr OpFunction<Pad> pad{};
 
 struct PadBackward {
     static constexpr auto name = "pad_backward";
-    static constexpr auto doc = "The gradient of pad: each element collects those of its copies.";
+    static constexpr auto doc = "Gradient of pad: each element is the sum of the gradients of its copies.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("dy");
     static constexpr auto outputs = output_names("dx");

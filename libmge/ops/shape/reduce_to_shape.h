@@ -7,7 +7,9 @@ namespace mge::ops {
 
 struct ReduceToShape {
     static constexpr auto name = "reduce_to_shape";
-    static constexpr auto doc = "Sums x over the axes along which the shape would be broadcast to x's.";
+    static constexpr auto doc =
+        "Sums x over the axes along which the target shape would broadcast to the "
+        "shape of x.";
     static constexpr auto inputs = names("x", example("like", InputKind::optional));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
@@ -15,8 +17,8 @@ struct ReduceToShape {
         IntList shape;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::shape>("shape", "Shape of the result when the tensor `like` is absent."));
+    static constexpr auto fields = field_list(field<&Params::shape>(
+        "shape", "Shape of the result; replaced by that of the tensor `like` if it is given."));
     static constexpr PerInputElement operations{};
     static constexpr auto autocast = Autocast::wide;
 

@@ -10,7 +10,7 @@ namespace mge::ops {
 
 struct Reshape {
     static constexpr auto name = "reshape";
-    static constexpr auto doc = "The same elements in row-major order under another shape.";
+    static constexpr auto doc = "Returns the elements of x, in row-major order, in another shape.";
     static constexpr auto inputs = names("x", host("target"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -21,8 +21,8 @@ struct Reshape {
     };
     static constexpr auto fields = field_list(
         field<&Params::shape>("shape",
-                              "New extents; at most one may be -1 and is then what remains. The tensor "
-                              "`target`, when given, replaces it."));
+                              "Shape of the result; at most one extent may be -1 and is inferred. It is "
+                              "replaced by the tensor `target` if that is given."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
@@ -34,7 +34,9 @@ inline constexpr OpFunction<Reshape> reshape{};
 
 struct ReshapeLike {
     static constexpr auto name = "reshape_like";
-    static constexpr auto doc = "The elements of x under the shape of `like`, whose values are not read.";
+    static constexpr auto doc =
+        "Returns the elements of x, in row-major order, in the shape of `like`, "
+        "whose values are not read.";
     static constexpr auto inputs = names("x", example("like", InputKind::required, true));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -83,7 +85,7 @@ struct AddAxis {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::axes>("axes", "Places of the new axes in the result."));
+        field_list(field<&Params::axes>("axes", "Positions of the new axes in the result."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -94,7 +96,7 @@ inline constexpr OpFunction<AddAxis> add_axis{};
 
 struct RemoveAxis {
     static constexpr auto name = "remove_axis";
-    static constexpr auto doc = "Drops axes of extent 1.";
+    static constexpr auto doc = "Removes axes of extent 1.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -103,7 +105,7 @@ struct RemoveAxis {
         IntList axes;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(field<&Params::axes>("axes", "Axes of the input to drop."));
+    static constexpr auto fields = field_list(field<&Params::axes>("axes", "Axes of the input to remove."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

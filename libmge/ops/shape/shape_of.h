@@ -7,7 +7,7 @@ namespace mge::ops {
 
 struct ShapeOf {
     static constexpr auto name = "shape_of";
-    static constexpr auto doc = "The extents of x as an int32 vector; the values of x are not read.";
+    static constexpr auto doc = "Returns the shape of x as an int32 vector. The values of x are not read.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -18,7 +18,7 @@ struct ShapeOf {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::axis>("axis", "The axis whose extent is wanted; -1: all of them."));
+        field_list(field<&Params::axis>("axis", "Axis whose extent is returned; -1: all axes."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;

@@ -8,7 +8,7 @@ namespace mge::ops {
 
 struct Split {
     static constexpr auto name = "split";
-    static constexpr auto doc = "Cuts x along an axis into consecutive parts.";
+    static constexpr auto doc = "Splits x along an axis into consecutive parts.";
     static constexpr auto inputs = names("x", example("likes", InputKind::variadic));
     static constexpr auto outputs = output_names("ys");
     static constexpr auto takes = DTypes::all;
@@ -19,10 +19,10 @@ struct Split {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::axis>("axis", "Axis to cut; negative counts from the end."),
+        field<&Params::axis>("axis", "Axis to split; negative counts from the end."),
         field<&Params::sizes>("sizes",
-                              "Extent of each part; they sum to that of x. Tensors given as `likes` replace "
-                              "them by their own extents."));
+                              "Extents of the parts, which sum to that of x. They are replaced by the "
+                              "extents of the tensors `likes` if those are given."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

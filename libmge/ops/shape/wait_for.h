@@ -7,8 +7,7 @@ namespace mge::ops {
 
 struct WaitFor {
     static constexpr auto name = "wait_for";
-    static constexpr auto doc =
-        "x itself, for readers that have to wait until the other tensors have been computed.";
+    static constexpr auto doc = "Returns x after the other tensors have been computed.";
     static constexpr auto inputs = names("x", variadic("others"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;

@@ -24,9 +24,13 @@ namespace ops {
 struct TreeEnsemble {
     static constexpr auto name = "tree_ensemble";
     static constexpr auto doc =
-        "What decision trees say of each row of x (n, features): from its root a row goes to the first child "
-        "of a node where the answer to its question is yes, else to the second, until a leaf adds its "
-        "weights to the targets (n, targets).";
+        "Evaluates decision trees for each row of x (n, features). At each node, starting from the root, a "
+        "row goes to the first child if it satisfies the comparison and to the second child otherwise. A "
+        "leaf adds its weights to the targets (n, targets). Nodes have `questions` (u8: x <= t, x < t, x "
+        ">= t, x > t, x == t, x != t, leaf), `features` (i32), `thresholds` (f32), `children` (nodes, 2) "
+        "(i32) and `missing` (u8: NaN goes to the first child). Children come after their node; those of a "
+        "leaf are the range of its rows in `leaves`. `roots` (trees) are nodes. `leaves` (i32) are targets "
+        "and `weights` (f32) their values.";
     static constexpr auto inputs = names("x", "questions", "features", "thresholds", "children", "missing",
                                          "roots", "leaves", "weights");
     static constexpr auto outputs = output_names("y");
@@ -36,16 +40,10 @@ struct TreeEnsemble {
         TreeAggregate aggregate = TreeAggregate::sum;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(
-        field<&Params::targets>("targets", "How many numbers a row gets."),
-        field<&Params::aggregate>(
-            "aggregate",
-            "What becomes of the weights of different leaves for one target. Of the inputs, the nodes have "
-            "`questions` (u8: x <= t, x < t, x >= t, x > t, x == t, x != t, leaf), `features` and `children` "
-            "(nodes, 2) (i32; children stand behind their node; those of a leaf are the bounds of its rows "
-            "in "
-            "`leaves`), `thresholds` (f32) and `missing` (u8: NaN goes to the first child). `roots` (trees) "
-            "are nodes; `leaves` (i32) are targets and `weights` (f32) what they get."));
+    static constexpr auto fields =
+        field_list(field<&Params::targets>("targets", "Number of targets."),
+                   field<&Params::aggregate>("aggregate",
+                                             "Combination of the weights of several leaves for one target."));
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 

@@ -8,9 +8,11 @@ namespace mge::ops {
 struct ClassNms {
     static constexpr auto name = "class_nms";
     static constexpr auto doc =
-        "Non-maximum suppression for each class of each image: of the boxes (images, n, 4) with scores "
-        "(images, classes, n) those that overlap no better one of their class too much, as rows of image, "
-        "class and box, best score first. Among equal scores the first is the best.";
+        "Non-maximum suppression for each class of each image. Boxes are (images, n, 4) and scores "
+        "(images, classes, n). Returns the boxes that do not overlap a better one of their class by more "
+        "than overlap_threshold (f32, default 0) as rows of (image, class, box), best score first. Of "
+        "equal scores the first is the best. At most max_output (i64, default 0) boxes of a class are "
+        "selected, with scores above score_threshold (f32).";
     static constexpr auto inputs = names("boxes", "scores", optional("max_output"),
                                          optional("overlap_threshold"), optional("score_threshold"));
     static constexpr auto outputs = output_names("selected");
@@ -22,9 +24,8 @@ struct ClassNms {
     };
     static constexpr auto fields = field_list(field<&Params::is_centered>(
         "is_centered",
-        "Boxes are x and y of their middle, width and height; else two corners, in any order. The further "
-        "inputs are numbers: how many boxes of a class are selected at most (i64, else none), the largest "
-        "accepted intersection over union (f32, else 0), and what a score has to exceed (f32)."));
+        "Boxes are (x, y, width, height) with x and y of the center. Otherwise they are two corners in any "
+        "order."));
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 

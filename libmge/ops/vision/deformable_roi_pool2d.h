@@ -10,25 +10,24 @@ struct DeformableRoiPoolParams {
     double scale = 1, offset_scale = 0.1;
     bool operator==(const DeformableRoiPoolParams&) const = default;
 };
-inline constexpr auto deformable_roi_pool_fields =
-    field_list(field<&DeformableRoiPoolParams::height>("height", "Rows of each result."),
-               field<&DeformableRoiPoolParams::width>("width", "Columns of each result."),
-               field<&DeformableRoiPoolParams::samples>("samples", "Of a cell along each axis."),
-               field<&DeformableRoiPoolParams::scale>("scale", "Pixels of x per unit of the regions."),
-               field<&DeformableRoiPoolParams::offset_scale>(
-                   "offset_scale", "What an offset of 1 is, in widths and heights of its region."));
+inline constexpr auto deformable_roi_pool_fields = field_list(
+    field<&DeformableRoiPoolParams::height>("height", "Height of each result."),
+    field<&DeformableRoiPoolParams::width>("width", "Width of each result."),
+    field<&DeformableRoiPoolParams::samples>("samples", "Number of samples of a cell along each axis."),
+    field<&DeformableRoiPoolParams::scale>("scale", "Pixels of x per unit of the regions."),
+    field<&DeformableRoiPoolParams::offset_scale>(
+        "offset_scale",
+        "Size of an offset of 1 as a fraction of the width and height of the "
+        "region."));
 
 // Dai et al., "Deformable convolutional networks" (2017), with one group of channels.
 struct DeformableRoiPool2d {
     static constexpr auto name = "deformable_roi_pool2d";
     static constexpr auto doc =
-        "The mean of samples, bilinear between pixels, of each cell of regions of images x (N, C, H, W): (R, "
-        "C, "
-        "height, width). Regions (R, 5) are the index of an image and the corners x1, y1, x2, y2, rounded "
-        "and "
-        "inclusive. Each of the parts x parts parts of a region is moved by its `offsets` (R, 2, parts, "
-        "parts), "
-        "x first. Samples outside of the image do not count; a cell without any is 0.";
+        "Deformable RoI pooling of images x (N, C, H, W) to (R, C, height, width): the mean of bilinear "
+        "samples of each cell of each region. Regions (R, 5) are the index of an image and the corners x1, "
+        "y1, x2, y2, rounded and inclusive. `offsets` (R, 2, parts, parts), x first, shift the parts of a "
+        "region. Samples outside the image are ignored; a cell without samples is 0.";
     static constexpr auto inputs = names("x", unpromoted("regions"), optional("offsets"));
     static constexpr auto outputs = output_names("y");
     using Params = DeformableRoiPoolParams;
@@ -47,8 +46,8 @@ inline constexpr OpFunction<DeformableRoiPool2d> deformable_roi_pool2d{};
 struct DeformableRoiPool2dBackward {
     static constexpr auto name = "deformable_roi_pool2d_backward";
     static constexpr auto doc =
-        "Gradients of deformable_roi_pool2d with respect to x and the offsets; the second is empty without "
-        "them.";
+        "Gradients of deformable_roi_pool2d with respect to x and the offsets. The second is empty without "
+        "offsets.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", unpromoted("regions"), "dy", optional("offsets"));
     static constexpr auto outputs = output_names("dx", "doffsets");

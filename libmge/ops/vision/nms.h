@@ -8,8 +8,9 @@ namespace mge::ops {
 struct Nms {
     static constexpr auto name = "nms";
     static constexpr auto doc =
-        "Non-maximum suppression: the indices of the boxes (N, 4) of corners x1, y1, x2, y2 that overlap no "
-        "better one too much, best score (N) first. Among equal scores the first is the best.";
+        "Non-maximum suppression. Returns the indices (int32) of the boxes (N, 4), with corners x1, y1, "
+        "x2, y2, that do not overlap a better one by more than the threshold, best score (N) first. Of "
+        "equal scores the first is the best.";
     static constexpr auto inputs = names("boxes", "scores");
     static constexpr auto outputs = output_names("indices");
     static constexpr OpTraits traits{.runtime_shape = true};
@@ -21,7 +22,7 @@ struct Nms {
     };
     static constexpr auto fields = field_list(
         field<&Params::threshold>("threshold", "Largest accepted intersection over union of two boxes."),
-        field<&Params::max_output>("max_output", "How many indices at most; -1: all."));
+        field<&Params::max_output>("max_output", "Largest number of indices; -1: all."));
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 

@@ -8,9 +8,9 @@ namespace mge::ops {
 struct Preprocess {
     static constexpr auto name = "preprocess";
     static constexpr auto doc =
-        "Images as a camera gives them, made ready for a network in one step: y[n, c, h, w] = (x[n, h, w, "
-        "c] - mean[c]) * scale[c] as float32. Mean and scale are vectors; where they are longer than x has "
-        "channels, x counts as 0 there.";
+        "Converts images of bytes to normalised float32 images: y[n, c, h, w] = (x[n, h, w, c] - mean[c]) "
+        "* scale[c]. Mean and scale are vectors. If they have more elements than x has channels, x is 0 in "
+        "the further channels.";
     static constexpr auto inputs =
         names(InputInfo("x", InputKind::required, false, false), unpromoted("mean"), unpromoted("scale"));
     static constexpr auto outputs = output_names("y");
@@ -20,7 +20,7 @@ struct Preprocess {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::channels_last>(
-        "channels_last", "x is (N, H, W, C), else (N, C, H, W); the result is always the latter."));
+        "channels_last", "x is (N, H, W, C), otherwise (N, C, H, W). The result is always (N, C, H, W)."));
     // Difference and product.
     static constexpr PerOutputElement operations{2};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

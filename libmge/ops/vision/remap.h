@@ -30,16 +30,16 @@ struct RemapParams {
     bool operator==(const RemapParams&) const = default;
 };
 inline constexpr auto remap_fields = field_list(
-    field<&RemapParams::interpolation>("interpolation", "Between the four pixels around, or the nearest."),
-    field<&RemapParams::border>("border", "What lies outside of an image."),
-    field<&RemapParams::value>("value", "The constant outside."));
+    field<&RemapParams::interpolation>("interpolation", "Linear between four pixels, or the nearest pixel."),
+    field<&RemapParams::border>("border", "Values outside of an image."),
+    field<&RemapParams::value>("value", "Value outside of an image for a constant border."));
 
 // Each map belongs to the image at its own place in the batch, or to the one that `image` names.
 struct Remap {
     static constexpr auto name = "remap";
     static constexpr auto doc =
-        "Images (M, C, OH, OW) whose pixels are those of x (N, C, H, W) at the places map (M, OH, OW, 2), "
-        "column first, in pixels. Map m is of image m, or of image[m].";
+        "Samples images x (N, C, H, W) at the pixel positions map (M, OH, OW, 2), column first. The result "
+        "is (M, C, OH, OW). Map m samples image m, or image[m] if `image` (int32) is given.";
     static constexpr auto inputs =
         names("x", unpromoted("map"), InputInfo("image", InputKind::optional, false, false));
     static constexpr auto outputs = output_names("y");
@@ -56,7 +56,7 @@ inline constexpr OpFunction<Remap> remap{};
 
 struct RemapBackwardData {
     static constexpr auto name = "remap_backward_data";
-    static constexpr auto doc = "Gradient of remap with respect to x, of whom only the shape is read.";
+    static constexpr auto doc = "Gradient of remap with respect to x, of which only the shape is read.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs =
         names(example("x"), unpromoted("map"), "dy", InputInfo("image", InputKind::optional, false, false));

@@ -23,16 +23,16 @@ struct RoiPoolParams {
     bool operator==(const RoiPoolParams&) const = default;
 };
 inline constexpr auto roi_pool_fields =
-    field_list(field<&RoiPoolParams::height>("height", "Rows of each result."),
-               field<&RoiPoolParams::width>("width", "Columns of each result."),
-               field<&RoiPoolParams::mode>("mode", "The largest pixel of a cell, or their mean."),
+    field_list(field<&RoiPoolParams::height>("height", "Height of each result."),
+               field<&RoiPoolParams::width>("width", "Width of each result."),
+               field<&RoiPoolParams::mode>("mode", "Maximum or mean of a cell."),
                field<&RoiPoolParams::scale>("scale", "Pixels of x per unit of the regions."));
 
 struct RoiPool2d {
     static constexpr auto name = "roi_pool2d";
     static constexpr auto doc =
-        "Pools regions of images x (N, C, H, W) to (R, C, height, width). Regions (R, 5) are the index of an "
-        "image and the corners x1, y1, x2, y2, rounded to pixels and inclusive; an empty cell gives 0.";
+        "RoI pooling of images x (N, C, H, W) to (R, C, height, width). Regions (R, 5) are the index of an "
+        "image and the corners x1, y1, x2, y2, rounded to pixels and inclusive. An empty cell gives 0.";
     static constexpr auto inputs = names("x", unpromoted("regions"));
     static constexpr auto outputs = output_names("y");
     using Params = RoiPoolParams;
@@ -50,7 +50,8 @@ inline constexpr OpFunction<RoiPool2d> roi_pool2d{};
 struct RoiPool2dBackward {
     static constexpr auto name = "roi_pool2d_backward";
     static constexpr auto doc =
-        "Gradient of roi_pool2d with respect to x; of a maximum it goes to the first of the largest pixels.";
+        "Gradient of roi_pool2d with respect to x. The gradient of a maximum goes to the first of the "
+        "largest pixels.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", unpromoted("regions"), "dy");
     static constexpr auto outputs = output_names("dx");

@@ -7,7 +7,7 @@ namespace mge::ops {
 
 struct BitCast {
     static constexpr auto name = "bit_cast";
-    static constexpr auto doc = "The bits of x as elements of another dtype of the same size.";
+    static constexpr auto doc = "Reinterprets the bits of x as elements of another dtype of the same size.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -16,8 +16,8 @@ struct BitCast {
         DType dtype = DType::i32;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::dtype>("dtype", "Of the result; no bool, whose bytes are 0 and 1."));
+    static constexpr auto fields = field_list(
+        field<&Params::dtype>("dtype", "Dtype of the result. It is not bool, whose bytes are 0 and 1."));
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };

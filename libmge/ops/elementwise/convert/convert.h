@@ -8,8 +8,8 @@ namespace mge::ops {
 struct Convert {
     static constexpr auto name = "convert";
     static constexpr auto doc =
-        "The same values in another dtype. Floats lose their fraction on the way to integers, integers wrap "
-        "around; NaN and floats beyond int32 become -2^31 first. Everything but 0 is true.";
+        "Converts x to another dtype. Floats are truncated to integers, and integers wrap around; NaN and "
+        "floats beyond int32 become -2^31 first. As bool, every value but 0 is true.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -29,7 +29,7 @@ inline constexpr OpFunction<Convert> convert{};
 
 struct Copy {
     static constexpr auto name = "copy";
-    static constexpr auto doc = "The same values in memory of their own.";
+    static constexpr auto doc = "Copies x to new memory.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;

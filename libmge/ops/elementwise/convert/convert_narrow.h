@@ -9,11 +9,9 @@ namespace mge::ops {
 struct ConvertNarrow {
     static constexpr auto name = "convert_narrow";
     static constexpr auto doc =
-        "Real numbers as the nearest of a narrow dtype, with a choice where `convert` has none: numbers "
-        "beyond "
-        "the largest saturate, or escape to infinity where there is one and to NaN else; float8_e8m0fnu "
-        "takes "
-        "the next power of two up, down or nearest.";
+        "Rounds real numbers to a narrow dtype. Unlike with `convert`, overflow and rounding are "
+        "parameters: numbers beyond the largest saturate, or become infinity if the dtype has it, else "
+        "NaN; float8_e8m0fnu rounds to a power of two up, down or to the nearest.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -27,8 +25,8 @@ struct ConvertNarrow {
     };
     static constexpr auto fields = field_list(
         field<&Params::dtype>("dtype", "Narrow dtype of the result."),
-        field<&Params::overflow>("overflow", "Of numbers beyond the largest: saturates or escapes."),
-        field<&Params::rounding>("rounding", "Of float8_e8m0fnu: up, down or nearest."));
+        field<&Params::overflow>("overflow", "Overflow of numbers beyond the largest: saturates or escapes."),
+        field<&Params::rounding>("rounding", "Rounding to float8_e8m0fnu: up, down or nearest."));
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };

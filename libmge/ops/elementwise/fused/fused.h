@@ -62,7 +62,7 @@ MGE_API bool is_fusible(const OpInfo& op, const void* params);
 
 struct FusedElementwise {
     static constexpr auto name = "fused_elementwise";
-    static constexpr auto doc = "A program of elementwise operators, computed block by block.";
+    static constexpr auto doc = "Computes a program of elementwise operators block by block.";
     static constexpr auto inputs = names(variadic("xs"));
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.elementwise = true};

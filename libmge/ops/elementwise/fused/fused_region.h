@@ -11,7 +11,7 @@ namespace mge::ops {
 struct FusedRegion {
     static constexpr auto name = "fused_region";
     static constexpr auto doc =
-        "A program of elementwise operators and transpositions, with a reduction of its result at the end.";
+        "Computes a program of elementwise operators and transpositions, and optionally reduces its result.";
     static constexpr auto inputs = names(variadic("xs"));
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
@@ -26,7 +26,7 @@ struct FusedRegion {
         field<&Params::program>("program",
                                 "Steps separated by semicolons, e.g. 'inputs 2; add 0 1; relu 2'."),
         field<&Params::reduction>("reduction", "sum, mean, prod, max or min; empty: none."),
-        field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; none: all."),
+        field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; empty: all."),
         field<&Params::keepdims>("keepdims", "Leave the reduced axes with extent 1."));
     static constexpr auto autocast = Autocast::wide;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -13,7 +13,9 @@ inline constexpr std::string_view nan_is_largest_doc =
 
 struct Sort {
     static constexpr auto name = "sort";
-    static constexpr auto doc = "The elements of x in order along an axis, and the places they come from.";
+    static constexpr auto doc =
+        "Sorts x along an axis. Returns the sorted elements and their positions "
+        "(int32) in x.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("values", "indices");
     static constexpr auto takes = DTypes::numbers;
@@ -38,7 +40,8 @@ inline constexpr OpFunction<Sort, false> sort{};
 struct Topk {
     static constexpr auto name = "topk";
     static constexpr auto doc =
-        "The k first elements of each row (the last axis) in order, and their places.";
+        "Returns the k smallest or largest elements of each row (the last axis) in order, and their "
+        "positions (int32).";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("values", "indices");
     static constexpr auto takes = DTypes::numbers;
@@ -48,10 +51,11 @@ struct Topk {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::k>("k", "How many; more than there are means all."),
+        field_list(field<&Params::k>("k", "Number of elements; all if the row is shorter."),
                    field<&Params::descending>("descending", "Largest first."),
-                   field<&Params::kth_only>("kth_only", "Only the k-th of each row; the axis goes away."),
-                   field<&Params::no_sort>("no_sort", "Any order among the k."),
+                   field<&Params::kth_only>("kth_only",
+                                            "Return only the k-th element of each row. The axis is removed."),
+                   field<&Params::no_sort>("no_sort", "Allow any order of the k elements."),
                    field<&Params::nan_is_largest>("nan_is_largest", nan_is_largest_doc));
     static constexpr UnknownOperations operations{};
 

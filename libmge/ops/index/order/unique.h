@@ -8,8 +8,9 @@ namespace mge::ops {
 struct Unique {
     static constexpr auto name = "unique";
     static constexpr auto doc =
-        "The different slices of x along its first axis, each once; where each stands first, which of them "
-        "every slice of x is, and how often each is there.";
+        "Returns the distinct slices of x along its first axis. `first` is the position of the first "
+        "occurrence of each, `inverse` the index in `values` of each slice of x, and `counts` the number "
+        "of occurrences. Shapes are known only at run time.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("values", "first", "inverse", "counts");
     static constexpr OpTraits traits{.runtime_shape = true};
@@ -20,8 +21,8 @@ struct Unique {
     };
     static constexpr auto fields = field_list(
         field<&Params::sorted>("sorted",
-                               "In ascending order of their elements, NaN behind all numbers; else "
-                               "in the order in which they stand first."));
+                               "Sort the values in ascending order, with NaN after all numbers. Otherwise "
+                               "they keep the order of their first occurrence."));
     static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

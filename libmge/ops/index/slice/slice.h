@@ -14,7 +14,9 @@ inline constexpr std::string_view items_doc =
 
 struct Slice {
     static constexpr auto name = "slice";
-    static constexpr auto doc = "Elements of x at regular places along each axis.";
+    static constexpr auto doc =
+        "Returns the elements of x at regular positions along each axis, as "
+        "NumPy's slices do.";
     static constexpr auto inputs = names("x", host_list("bounds"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -36,7 +38,9 @@ inline constexpr OpFunction<Slice> slice{};
 
 struct SetSlice {
     static constexpr auto name = "set_slice";
-    static constexpr auto doc = "x with the elements at regular places replaced by value, which broadcasts.";
+    static constexpr auto doc =
+        "Copies x and replaces the elements at regular positions with value, which "
+        "broadcasts.";
     static constexpr auto inputs = names("x", "value", host_list("bounds"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -55,7 +59,9 @@ inline constexpr OpFunction<SetSlice> set_slice{};
 
 struct AddSlice {
     static constexpr auto name = "add_slice";
-    static constexpr auto doc = "x with value, which broadcasts, added to the elements at regular places.";
+    static constexpr auto doc =
+        "Copies x and adds value, which broadcasts, to the elements at regular "
+        "positions.";
     static constexpr auto inputs = names("x", "value", host_list("bounds"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;

@@ -15,23 +15,24 @@ struct AttentionParams {
     bool operator==(const AttentionParams&) const = default;
 };
 inline constexpr auto attention_fields = field_list(
-    field<&AttentionParams::scale>("scale", "Of the scores; 0: one by the root of E."),
+    field<&AttentionParams::scale>("scale", "Factor of the scores; 0: 1 / sqrt(E)."),
     field<&AttentionParams::causal>("causal",
-                                    "Query i sees key j only where j <= i, counted from the first of both."),
+                                    "Query i attends to key j only if j <= i, counted from the first query "
+                                    "and key."),
     field<&AttentionParams::from_end>("from_end",
-                                      "Causal counts from the last of both: j <= i + S - L, so that keys of "
-                                      "the past lie before those of the queries."),
-    field<&AttentionParams::side_by_side>("side_by_side",
-                                          "The heads lie side by side: q and y are (N, L, H, E), k and v "
-                                          "(N, S, Hk, E)."));
+                                      "Count causal positions from the last query and key: j <= i + S - L. "
+                                      "Use it if k and v begin with past keys."),
+    field<&AttentionParams::side_by_side>(
+        "side_by_side", "Heads are the third axis: q and y are (N, L, H, E), k and v (N, S, Hk, E)."));
 
 struct Attention {
     static constexpr auto name = "attention";
     static constexpr auto doc =
-        "softmax(scale q kᵀ + mask) v for each head, q being (N, H, L, E), k (N, Hk, S, E) and v "
-        "(N, Hk, S, Ev); Hk divides H, neighbouring heads of q share one of k and v. The mask is added, "
-        "broadcast to (N, H, L, S). A query that sees no key gets zeros. log_sum_exp (N, H, L) is the "
-        "logarithm of what the softmax divides by, infinity where a query sees nothing.";
+        "Scaled dot product attention softmax(scale q kᵀ + mask) v for each head. q is (N, H, L, E), k (N, "
+        "Hk, S, E) and v (N, Hk, S, Ev). Hk divides H, and neighbouring heads of q share a head of k and "
+        "v. The mask is added and broadcasts to (N, H, L, S). A query whose keys are all masked gives "
+        "zeros. log_sum_exp (N, H, L) is the logarithm of the softmax denominator, or infinity for such a "
+        "query.";
     static constexpr auto inputs = names("q", "k", "v", optional("mask"));
     static constexpr auto outputs = output_names("y", "log_sum_exp");
     static constexpr OpTraits traits{.promotion = Promotion::floating};
@@ -53,8 +54,8 @@ inline constexpr OpFunction<Attention, false> attention{};
 struct AttentionBackward {
     static constexpr auto name = "attention_backward";
     static constexpr auto doc =
-        "Gradients of attention with respect to q, k and v; dlog_sum_exp is that of log_sum_exp, where "
-        "somebody used it.";
+        "Gradients of attention with respect to q, k and v. dlog_sum_exp is the gradient of log_sum_exp "
+        "and is absent if that is unused.";
     static constexpr auto inputs =
         names("q", "k", "v", "dy", "y", unpromoted("log_sum_exp"), optional("mask"),
               InputInfo("dlog_sum_exp", InputKind::optional, false, false));

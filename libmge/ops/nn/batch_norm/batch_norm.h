@@ -12,8 +12,8 @@ struct BatchNorm {
     static constexpr auto name = "batch_norm";
     static constexpr auto doc =
         "Normalises each channel (axis 1) of x to mean 0 and variance 1 over all samples and pixels, then "
-        "scales and shifts it. Training takes the statistics of x and mixes them into the running ones (the "
-        "variance divided by n - 1); otherwise the running ones are used.";
+        "scales and shifts it. In training it uses the statistics of x and updates the running ones (with "
+        "the variance divided by n - 1). Otherwise it uses the running statistics.";
     static constexpr auto inputs = names("x", unpromoted("scale"), unpromoted("bias"),
                                          unpromoted("running_mean"), unpromoted("running_var"));
     static constexpr auto outputs = output_names("y", "new_mean", "new_var", "saved_mean", "saved_inv_std");
@@ -26,7 +26,7 @@ struct BatchNorm {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::training>("training", "Take the statistics of x and update the running ones."),
+        field<&Params::training>("training", "Use the statistics of x and update the running ones."),
         field<&Params::momentum>("momentum", "Weight of the old running statistics in the new ones."),
         field<&Params::epsilon>("epsilon", "Added to the variance."));
     // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
@@ -58,8 +58,8 @@ struct BatchNormBackward {
         bool training = true;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(
-        field<&Params::training>("training", "Whether the statistics were those of x, which depend on it."));
+    static constexpr auto fields =
+        field_list(field<&Params::training>("training", "True if the statistics were computed from x."));
     static constexpr PerInputElement operations{7};
     static constexpr auto autocast = Autocast::wide;
     // x, dy and dx; what counts channels stays plain.

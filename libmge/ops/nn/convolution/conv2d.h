@@ -13,9 +13,9 @@ using Pair = std::array<int64_t, 2>;  // rows, columns
 struct Conv2d {
     static constexpr auto name = "conv2d";
     static constexpr auto doc =
-        "Cross-correlation of images x (N, C, H, W) with a weight (OC, C, kh, kw), or (G, OC/G, C/G, kh, kw) "
-        "for several groups; then an optional bias (1, OC, 1, 1), an optional residual (of the result's "
-        "shape) and an activation.";
+        "Cross-correlation of images x (N, C, H, W) with a weight (OC, C, kh, kw), or (G, OC/G, C/G, kh, "
+        "kw) for G > 1 groups, followed by an optional bias (1, OC, 1, 1), an optional residual (of the "
+        "result's shape) and an activation.";
     static constexpr auto inputs = names("x", "weight", optional("bias"), optional("residual"));
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.promotion = Promotion::common};
@@ -28,12 +28,12 @@ struct Conv2d {
         Activation activation = Activation::none;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::stride>("stride", "Step of the window along height and width."),
-                   field<&Params::padding>("padding", "Zeros put around x, above and below, left and right."),
-                   field<&Params::dilation>("dilation", "Distance of neighbouring elements of the window."),
-                   field<&Params::groups>("groups", "Number of groups that channels are divided into."),
-                   field<&Params::activation>("activation", activation_doc));
+    static constexpr auto fields = field_list(
+        field<&Params::stride>("stride", "Step of the window along height and width."),
+        field<&Params::padding>("padding", "Number of zeros added on each side of height and width."),
+        field<&Params::dilation>("dilation", "Distance between neighbouring elements of the window."),
+        field<&Params::groups>("groups", "Number of groups of channels."),
+        field<&Params::activation>("activation", activation_doc));
     static constexpr Epilogue epilogue{.channel_axis = 1};
     // The image, the residual and the result.
     static constexpr ImageLayouts layouts{.inputs = 0b1001, .outputs = 0b1, .is_preferred = true};
@@ -50,8 +50,8 @@ inline constexpr OpFunction<Conv2d> conv2d{};
 struct Conv2dBackwardData {
     static constexpr auto name = "conv2d_backward_data";
     static constexpr auto doc =
-        "The gradient of conv2d for x, which is also the transposed convolution of dy. Its size comes from "
-        "`like`, else from height and width, else it is the smallest one.";
+        "Gradient of conv2d with respect to x, which is the transposed convolution of dy. The size of the "
+        "result is that of `like` if it is given, else height and width, else the smallest possible one.";
     static constexpr auto inputs = names("weight", "dy", example("like", InputKind::optional));
     static constexpr auto outputs = output_names("dx");
     static constexpr OpTraits traits{.promotion = Promotion::common};
@@ -69,8 +69,9 @@ struct Conv2dBackwardData {
         field<&Params::padding>("padding", "As in conv2d."),
         field<&Params::dilation>("dilation", "As in conv2d."),
         field<&Params::groups>("groups", "As in conv2d."),
-        field<&Params::height>("height", "Height of the result when `like` is absent; 0: the smallest."),
-        field<&Params::width>("width", "Width of the result when `like` is absent; 0: the smallest."));
+        field<&Params::height>("height",
+                               "Height of the result without `like`; 0: the smallest possible one."),
+        field<&Params::width>("width", "Width of the result without `like`; 0: the smallest possible one."));
     // dy and the result; of `like` only the shape is read.
     static constexpr ImageLayouts layouts{.inputs = 0b010, .outputs = 0b1};
     static constexpr AlwaysApart items_apart{
@@ -86,7 +87,9 @@ inline constexpr OpFunction<Conv2dBackwardData> conv2d_backward_data{};
 
 struct Conv2dBackwardWeight {
     static constexpr auto name = "conv2d_backward_weight";
-    static constexpr auto doc = "The gradient of conv2d for its weight, which has the shape of `like`.";
+    static constexpr auto doc =
+        "Gradient of conv2d with respect to its weight, which has the shape of "
+        "`like`.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "dy", example("like"));
     static constexpr auto outputs = output_names("dweight");

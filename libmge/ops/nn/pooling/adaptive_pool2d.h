@@ -9,7 +9,7 @@ namespace mge::ops {
 struct AdaptiveMaxPool2d {
     static constexpr auto name = "adaptive_max_pool2d";
     static constexpr auto doc =
-        "Largest value of each cell of a grid of (height, width) windows laid over images x (N, C, H, W).";
+        "Maximum of each cell of a grid of (height, width) windows over images x (N, C, H, W).";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     struct Params {
@@ -17,8 +17,8 @@ struct AdaptiveMaxPool2d {
         int64_t width = 1;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
-                                              field<&Params::width>("width", "Columns of the result."));
+    static constexpr auto fields = field_list(field<&Params::height>("height", "Height of the result."),
+                                              field<&Params::width>("width", "Width of the result."));
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysApart items_apart{{.shares_times = true}};
 
@@ -33,7 +33,8 @@ inline constexpr OpFunction<AdaptiveMaxPool2d> adaptive_max_pool2d{};
 struct AdaptiveMaxPool2dBackward {
     static constexpr auto name = "adaptive_max_pool2d_backward";
     static constexpr auto doc =
-        "Gradient of adaptive_max_pool2d: dy goes to every element that is the largest of its window.";
+        "Gradient of adaptive_max_pool2d: dy is added to every element that equals the maximum of its "
+        "window.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "y", "dy");
     static constexpr auto outputs = output_names("dx");
@@ -53,7 +54,7 @@ inline constexpr OpFunction<AdaptiveMaxPool2dBackward> adaptive_max_pool2d_backw
 struct AdaptiveMaxPool2dSelect {
     static constexpr auto name = "adaptive_max_pool2d_select";
     static constexpr auto doc =
-        "Sum of v over the elements of each window of x that are its largest, y; the gradient of "
+        "Sum of v over the elements of each window of x that equal its maximum y. It is the gradient of "
         "adaptive_max_pool2d_backward with respect to dy.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "y", "v");
@@ -73,7 +74,7 @@ inline constexpr OpFunction<AdaptiveMaxPool2dSelect> adaptive_max_pool2d_select{
 struct AdaptiveAvgPool2d {
     static constexpr auto name = "adaptive_avg_pool2d";
     static constexpr auto doc =
-        "Mean of each cell of a grid of (height, width) windows laid over images x (N, C, H, W).";
+        "Mean of each cell of a grid of (height, width) windows over images x (N, C, H, W).";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     struct Params {
@@ -81,8 +82,8 @@ struct AdaptiveAvgPool2d {
         int64_t width = 1;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
-                                              field<&Params::width>("width", "Columns of the result."));
+    static constexpr auto fields = field_list(field<&Params::height>("height", "Height of the result."),
+                                              field<&Params::width>("width", "Width of the result."));
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysApart items_apart{{.shares_times = true}};
 
@@ -105,8 +106,8 @@ struct AdaptiveAvgPool2dBackward {
         int64_t width = 1;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
-                                              field<&Params::width>("width", "Columns of the result."));
+    static constexpr auto fields = field_list(field<&Params::height>("height", "Height of the result."),
+                                              field<&Params::width>("width", "Width of the result."));
     static constexpr ImageLayouts layouts{};
     static constexpr auto autocast = Autocast::wide;
 

@@ -8,7 +8,7 @@ namespace mge::ops {
 
 struct MaxPool2d {
     static constexpr auto name = "max_pool2d";
-    static constexpr auto doc = "Largest value of each window of images x (N, C, H, W).";
+    static constexpr auto doc = "Maximum of each window of images x (N, C, H, W).";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     struct Params {
@@ -17,11 +17,12 @@ struct MaxPool2d {
         Pair padding{0, 0};
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::kernel>("kernel", "Size of the window."),
-                   field<&Params::stride>("stride", "Step of the window along height and width."),
-                   field<&Params::padding>(
-                       "padding", "Border above and below, left and right, that the window may reach into."));
+    static constexpr auto fields = field_list(
+        field<&Params::kernel>("kernel", "Size of the window."),
+        field<&Params::stride>("stride", "Step of the window along height and width."),
+        field<&Params::padding>("padding",
+                                "Number of pixels by which windows may extend beyond each side of height "
+                                "and width."));
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysApart items_apart{{.shares_times = true}};
 
@@ -36,7 +37,7 @@ inline constexpr OpFunction<MaxPool2d> max_pool2d{};
 struct MaxPool2dBackward {
     static constexpr auto name = "max_pool2d_backward";
     static constexpr auto doc =
-        "Gradient of max_pool2d: dy goes to every element that is the largest of its window.";
+        "Gradient of max_pool2d: dy is added to every element that equals the maximum of its window.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "y", "dy");
     static constexpr auto outputs = output_names("dx");
@@ -56,7 +57,7 @@ inline constexpr OpFunction<MaxPool2dBackward> max_pool2d_backward{};
 struct MaxPool2dSelect {
     static constexpr auto name = "max_pool2d_select";
     static constexpr auto doc =
-        "Sum of v over the elements of each window of x that are its largest, y; the gradient of "
+        "Sum of v over the elements of each window of x that equal its maximum y. It is the gradient of "
         "max_pool2d_backward with respect to dy.";
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "y", "v");
@@ -85,13 +86,14 @@ struct AvgPool2d {
         bool count_include_pad = false;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::kernel>("kernel", "Size of the window."),
-                   field<&Params::stride>("stride", "Step of the window along height and width."),
-                   field<&Params::padding>(
-                       "padding", "Border above and below, left and right, that the window may reach into."),
-                   field<&Params::count_include_pad>("count_include_pad",
-                                                     "Divide by the size of the window even at the border."));
+    static constexpr auto fields = field_list(
+        field<&Params::kernel>("kernel", "Size of the window."),
+        field<&Params::stride>("stride", "Step of the window along height and width."),
+        field<&Params::padding>("padding",
+                                "Number of pixels by which windows may extend beyond each side of height "
+                                "and width."),
+        field<&Params::count_include_pad>("count_include_pad",
+                                          "Divide by the size of the whole window even at the border."));
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysApart items_apart{{.shares_times = true}};
 
@@ -116,13 +118,14 @@ struct AvgPool2dBackward {
         bool count_include_pad = false;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::kernel>("kernel", "Size of the window."),
-                   field<&Params::stride>("stride", "Step of the window along height and width."),
-                   field<&Params::padding>(
-                       "padding", "Border above and below, left and right, that the window may reach into."),
-                   field<&Params::count_include_pad>("count_include_pad",
-                                                     "Divide by the size of the window even at the border."));
+    static constexpr auto fields = field_list(
+        field<&Params::kernel>("kernel", "Size of the window."),
+        field<&Params::stride>("stride", "Step of the window along height and width."),
+        field<&Params::padding>("padding",
+                                "Number of pixels by which windows may extend beyond each side of height "
+                                "and width."),
+        field<&Params::count_include_pad>("count_include_pad",
+                                          "Divide by the size of the whole window even at the border."));
     static constexpr ImageLayouts layouts{};
     static constexpr auto autocast = Autocast::wide;
 

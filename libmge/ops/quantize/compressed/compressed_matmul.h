@@ -9,11 +9,9 @@ namespace mge::ops {
 struct CompressedMatmul {
     static constexpr auto name = "compressed_matmul";
     static constexpr auto doc =
-        "The product of the rows of x (..., columns) with the rows of a matrix that is stored in 8 or 4 bits "
-        "for "
-        "each weight (`expand_weight` says how): x w^T, float32; then an optional bias (one value per row of "
-        "the "
-        "matrix), an optional residual (of the result's shape) and an activation.";
+        "Product x wᵀ in float32 of x (..., columns) with a matrix w (rows, columns) that is stored in 8 "
+        "or 4 bits per weight as in `expand_weight`, followed by an optional bias (one value per row of "
+        "w), an optional residual (of the result's shape) and an activation.";
     static constexpr auto inputs =
         names("x", "steps", "scale", optional("zero_point"), optional("bias"), optional("residual"));
     static constexpr auto outputs = output_names("y");
@@ -24,9 +22,9 @@ struct CompressedMatmul {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::bits>("bits", "Of a step: 8 or 4."),
+        field_list(field<&Params::bits>("bits", "Bits of a quantised weight: 8 or 4."),
                    field<&Params::group>(
-                       "group", "Columns that share a scale, with 4 bits an even number; 0: all of a row."),
+                       "group", "Number of columns that share a scale, even for 4 bits; 0: the whole row."),
                    field<&Params::activation>("activation", activation_doc));
     static constexpr Epilogue epilogue{.channel_axis = -1};
     static constexpr auto autocast = Autocast::wide;

@@ -8,10 +8,9 @@ namespace mge::ops {
 struct ExpandWeight {
     static constexpr auto name = "expand_weight";
     static constexpr auto doc =
-        "The matrix (rows, columns) of float32 that is stored in 8 or 4 bits for each weight: (step - "
-        "zero_point) * scale. Steps are bytes, (rows, groups * bytes of a group), of which one holds two "
-        "steps "
-        "of 4 bits, the low half first; scales and zero points are (rows, groups).";
+        "Expands a matrix that is stored in 8 or 4 bits per weight to float32 (rows, columns): (q - "
+        "zero_point) * scale. Quantised weights q are bytes (rows, groups * bytes of a group). A byte "
+        "holds two weights of 4 bits, the first in its low half. Scales and zero points are (rows, groups).";
     static constexpr auto inputs = names("steps", "scale", optional("zero_point"));
     static constexpr auto outputs = output_names("w");
     static constexpr bool stops_gradient = true;
@@ -22,10 +21,10 @@ struct ExpandWeight {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::columns>("columns", "Of the matrix."),
-                   field<&Params::bits>("bits", "Of a step: 8 or 4."),
+        field_list(field<&Params::columns>("columns", "Number of columns of the matrix."),
+                   field<&Params::bits>("bits", "Bits of a quantised weight: 8 or 4."),
                    field<&Params::group>(
-                       "group", "Columns that share a scale, with 4 bits an even number; 0: all of a row."));
+                       "group", "Number of columns that share a scale, even for 4 bits; 0: the whole row."));
     static constexpr auto autocast = Autocast::wide;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     // Difference and product.

@@ -11,13 +11,10 @@ namespace mge::ops {
 struct QuantizedConv2d {
     static constexpr auto name = "quantized_conv2d";
     static constexpr auto doc =
-        "conv2d of steps. The sums of products (x - x_zero) * (weight - weight_zero) are exact in int32, "
-        "bias "
-        "(int32) is added to them. With y_scale they become real numbers by `scale`, which is that of x "
-        "times "
-        "that of weight (one number, or one per channel of y); then residual is added, the activation "
-        "applied, "
-        "and the result rounded to steps of y. Without it they are the result.";
+        "conv2d of quantised tensors. The sums of products (x - x_zero) * (weight - weight_zero) and of "
+        "bias (int32) are exact in int32. Without y_scale they are the result. With it they are multiplied "
+        "by `scale`, the scale of x times that of weight (one number, or one per channel of y); then "
+        "residual is added, the activation is applied, and the result is quantised.";
     static constexpr auto inputs =
         names("x", "weight", optional("scale"), optional("bias"), optional("residual"), optional("x_zero"),
               optional("weight_zero"), optional("y_scale"), optional("y_zero"), optional("residual_scale"),
@@ -51,14 +48,18 @@ struct QuantizedConv2d {
     };
     static constexpr auto fields = field_list(
         field<&Params::stride>("stride", "Step of the window along height and width."),
-        field<&Params::padding>("padding", "Zeros put around x, above and below, left and right."),
-        field<&Params::dilation>("dilation", "Distance of neighbouring elements of the window."),
-        field<&Params::groups>("groups", "Number of groups that channels are divided into."),
-        field<&Params::activation>("activation", "Applied to the real numbers; as that of conv2d."),
-        field<&Params::dtype>("dtype", "Of the steps of y: uint8, int8 or int32; without y_scale int32."),
-        field<&Params::lower>("lower", "Lowest step of y; when both bounds are 0, that of the dtype."),
-        field<&Params::upper>("upper", "Highest step of y; when both bounds are 0, that of the dtype."),
-        field<&Params::rounding>("rounding", "half_away or half_even, as of quantize."));
+        field<&Params::padding>("padding", "Number of zeros added on each side of height and width."),
+        field<&Params::dilation>("dilation", "Distance between neighbouring elements of the window."),
+        field<&Params::groups>("groups", "Number of groups of channels."),
+        field<&Params::activation>("activation", "Activation of the real numbers, as in conv2d."),
+        field<&Params::dtype>("dtype", "Dtype of y: uint8, int8 or int32; int32 without y_scale."),
+        field<&Params::lower>("lower",
+                              "Lowest quantised value of y. If both bounds are 0, they are those "
+                              "of the dtype."),
+        field<&Params::upper>("upper",
+                              "Highest quantised value of y. If both bounds are 0, they are those "
+                              "of the dtype."),
+        field<&Params::rounding>("rounding", "Rounding of ties, half_away or half_even, as in quantize."));
     static constexpr ImageLayouts layouts{
         .inputs = 1u << x | 1u << residual, .outputs = 0b1, .is_preferred = true};
     // All but x and residual.

@@ -11,8 +11,7 @@ namespace mge::ops {
 // values change their layout.
 struct Reorder {
     static constexpr auto name = "reorder";
-    static constexpr auto doc =
-        "The same tensor in another memory layout; what the layout pads with is zero.";
+    static constexpr auto doc = "Converts x to another memory layout. Padding of the layout is zero.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;

@@ -13,9 +13,8 @@ namespace mge::ops {
 struct TakeChannels {
     static constexpr auto name = "take_channels";
     static constexpr auto doc =
-        "Images (N, C, H, W) of which channel i is channel `channels[i]` of the tensors xs, joined along "
-        "their "
-        "channels.";
+        "Selects channels: channel i of the result (N, C, H, W) is channel `channels[i]` of the tensors "
+        "xs, joined along their channels.";
     static constexpr auto inputs = names(variadic("xs"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -25,10 +24,11 @@ struct TakeChannels {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-        field<&Params::channels>("channels", "By channel of the result, which one it is."),
+        field<&Params::channels>("channels",
+                                 "Index of each channel of the result among the joined channels."),
         field<&Params::order>("order",
-                              "For tools that compare values: by channel of the result, its place in the "
-                              "order of the model as it was written; empty: the same. It changes no value."));
+                              "Position of each channel of the result in the source model, for tools that "
+                              "compare values; empty: the same order. It changes no value."));
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysApart items_apart{};
     static constexpr bool stops_gradient = true;
