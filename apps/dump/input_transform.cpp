@@ -167,7 +167,7 @@ private:
     std::vector<int64_t> integers(std::string_view end) {
         std::vector<int64_t> result;
         for (double value : numbers(end)) {
-            if (value != std::floor(value) || std::abs(value) > 1e15) fail(value, " is no whole number");
+            if (value != std::floor(value) || std::abs(value) > 1e15) fail(value, " is not an integer");
             result.push_back(int64_t(value));
         }
         return result;

@@ -182,8 +182,8 @@ Tensor repeated(const Tensor& tensor, int64_t times) {
 
 Tensor read_part(const std::string& part, const Value& input, const TestDataOptions& options, uint64_t seed) {
     if (is_random(part)) {
-        if (options.resize) fail("--resize-input is for images, '", part, "' is none");
-        if (!options.transform.empty()) fail("--input-transform is for files, '", part, "' is none");
+        if (options.resize) fail("--resize-input is for images, '", part, "' is not one");
+        if (!options.transform.empty()) fail("--input-transform is for files, '", part, "' is not one");
         return random_values(part, input, seed);
     }
     auto file = MappedFile::open(part);

@@ -87,7 +87,7 @@ TEST(Level, LevelOneSimplifiesAlgebra) {
     }
 }
 
-// 0 / 0 is no number at any level.
+// 0 / 0 is NaN at every level.
 TEST(Level, NoLevelReplacesXOverXByOne) {
     Graph quotient = record({f32({4})}, [](const Tensors& x) { return Tensors{ops::div(x[0], x[0])}; });
     for (int level : {0, 1, 2, 3}) {

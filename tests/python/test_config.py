@@ -165,7 +165,7 @@ def test_execution_strategies_are_these_settings():
             set_execution_strategy(Strategy.HEURISTIC)
             set_execution_strategy(strategy)
             assert get_execution_strategy() == strategy
-        with pytest.raises(ValueError, match="'FAST' is none of"):
+        with pytest.raises(ValueError, match="'FAST' is not one of"):
             set_execution_strategy("PROFILE_FAST")
         with pytest.raises(AssertionError):
             set_execution_strategy(3)

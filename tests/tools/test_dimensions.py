@@ -68,11 +68,11 @@ def test_load_and_run_sets_sizes_by_name(run_tool, model):
     ("flags", "reason"),
     [
         (["--dim", "sequence=3"], "no dimension 'sequence'; it has 'batch', 'seq'"),
-        (["--dim", "seq=0"], "'seq=0' is no NAME=SIZE with a size of at least 1"),
-        (["--dim", "seq=-4"], "'seq=-4' is no NAME=SIZE"),
-        (["--dim", "seq=1e3"], "'seq=1e3' is no NAME=SIZE"),
-        (["--dim", "seq"], "'seq' is no NAME=SIZE"),
-        (["--dim", "=4"], "'=4' is no NAME=SIZE"),
+        (["--dim", "seq=0"], "'seq=0' is invalid: expected NAME=SIZE with a size of at least 1"),
+        (["--dim", "seq=-4"], "'seq=-4' is invalid: expected NAME=SIZE"),
+        (["--dim", "seq=1e3"], "'seq=1e3' is invalid: expected NAME=SIZE"),
+        (["--dim", "seq"], "'seq' is invalid: expected NAME=SIZE"),
+        (["--dim", "=4"], "'=4' is invalid: expected NAME=SIZE"),
         (["--dim", "seq=4", "--dim", "seq=5"], "dimension 'seq' is given as 4 and 5"),
         (
             ["--dim", "seq=4", "--input", "x:#rand(0,1,1,5,4)"],

@@ -204,7 +204,7 @@ def test_wrong_limit_is_reported(run_tool, small_model):
     for given in ("0", "many", "-1"):
         assert run_tool("mge-dump", "info", small_model, f"--file-limit={given}").code == USAGE
     wrong = run_tool("mge-dump", "info", small_model, env={"MGE_FILE_LIMIT": "many"})
-    assert wrong.code == USAGE and "[MGE_FILE_LIMIT] 'many' is no number of bytes" in wrong.err
+    assert wrong.code == USAGE and "[MGE_FILE_LIMIT] 'many' is not a size" in wrong.err
 
 
 INPUTS = (

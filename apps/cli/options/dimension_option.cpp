@@ -18,9 +18,9 @@ std::pair<std::string, int64_t> parse_size(const std::string& given) {
         if (error != std::errc() || stop != end) size = 0;
     }
     if (size < 1)
-        throw UsageError(
-            text('[', dimension_flag, "] '", given, "' is no NAME=SIZE with a size of at least 1"),
-            "write, for example, --dim batch=4");
+        throw UsageError(text('[', dimension_flag, "] '", given,
+                              "' is invalid: expected NAME=SIZE with a size of at least 1"),
+                         "write, for example, --dim batch=4");
     return {given.substr(0, equals), size};
 }
 

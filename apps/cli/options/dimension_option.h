@@ -19,7 +19,7 @@ inline constexpr auto dimension_flag = "--dim";
 struct DimensionOption {
     std::vector<std::string> given;  // "seq=128"
     bool is_given() const { return !given.empty(); }
-    // Throws UsageError for text that is no NAME=SIZE, and for two sizes of one name.
+    // Throws UsageError for text that is not NAME=SIZE, and for two sizes of one name.
     ExtentValues sizes() const;
     // Returns the specs of a graph's inputs with these sizes. Throws UserError if they do not fit.
     TensorSpecs specs(const Graph& graph) const { return specs_with_sizes(graph, sizes(), dimension_flag); }

@@ -2,6 +2,7 @@
 #include "apps/cli/options/numbers.h"
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -19,10 +20,16 @@ std::optional<T> parse_whole(const std::string& word) {
 }
 
 template <class Low, class High>
-std::string refusal(const std::string& word, const char* kind, Low least, High most) {
+std::string refusal(const std::string& word, bool is_number, const char* kind, Low least, High most) {
+    std::string wrong = is_number ? "out of range" : text("not ", kind);
     bool is_open = most >= High(std::numeric_limits<int64_t>::max());
-    return is_open ? text("'", word, "' is no ", kind, " of at least ", least)
-                   : text("'", word, "' is no ", kind, " from ", least, " to ", most);
+    return text("'", word, "' is ", wrong, ": expected ", kind,
+                is_open ? text(" of at least ", least) : text(" from ", least, " to ", most));
+}
+
+bool is_integer(const std::string& word) {
+    size_t digits = word.starts_with('-');
+    return word.size() > digits && word.find_first_not_of("0123456789", digits) == word.npos;
 }
 
 bool is_between(const std::string& word, int64_t least, uint64_t most) {
@@ -36,22 +43,23 @@ bool is_between(const std::string& word, int64_t least, uint64_t most) {
 
 ValueCheck whole_number(int64_t least, uint64_t most) {
     return [=](const std::string& word) {
-        return is_between(word, least, most) ? "" : refusal(word, "whole number", least, most);
+        if (is_between(word, least, most)) return std::string();
+        return refusal(word, is_integer(word), "an integer", least, most);
     };
 }
 
 ValueCheck real_number(double least, double most) {
     return [=](const std::string& word) {
         auto value = parse_whole<double>(word);
-        bool is_good = value && *value >= least && *value <= most;  // false for NaN
-        return is_good ? "" : refusal(word, "number", least, most);
+        if (value && *value >= least && *value <= most) return std::string();  // not for NaN
+        return refusal(word, value && !std::isnan(*value), "a number", least, most);
     };
 }
 
 size_t parse_bytes(const char* option, const std::string& given, size_t least) {
     auto bytes = byte_count(given);
     if (!bytes || *bytes < least)
-        throw_user(option, text("'", given, "' is no number of bytes such as 65536, 64K or 1.5GiB"),
+        throw_user(option, text("'", given, "' is not a size: expected bytes such as 65536, 64K or 1.5GiB"),
                    ErrorClass::value);
     return size_t(*bytes);
 }

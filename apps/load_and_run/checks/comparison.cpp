@@ -343,13 +343,13 @@ CompileOptions compile_variant(const std::string& how, CompileOptions options) {
             constexpr std::string_view names[] = {"strict", "relaxed", "fast"};
             auto it = std::find(std::begin(names), std::end(names), *precision);
             if (it == std::end(names))
-                throw_user("--compare-with", text("'", word, "' is none of precision=strict, relaxed, fast"),
+                throw_user("--compare-with", text("'", word, "' is not one of precision=strict, relaxed, fast"),
                            ErrorClass::value);
             options.precision = Precision(it - std::begin(names));
         } else {
             throw_user("--compare-with",
                        text("'", word,
-                            "' is none of reference, heuristic, fast-run, reproducible, level=N, "
+                            "' is not one of reference, heuristic, fast-run, reproducible, level=N, "
                             "layout=NAME, precision=NAME, threads=N"),
                        ErrorClass::value);
         }

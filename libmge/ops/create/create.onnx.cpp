@@ -17,7 +17,7 @@ Operand counted_up(Site& s, const Operand& count) {
     return s.cast(all, DType::f32);
 }
 
-// In f32 as long as the result is no whole number, in int64 else.
+// In f32 as long as the result is not an integer, in int64 else.
 Operands export_arange(Site& s) {
     auto& p = s.params<ops::Arange>();
     DType computed = is_float(p.dtype) ? DType::f32 : DType::i64;

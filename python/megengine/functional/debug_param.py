@@ -37,7 +37,7 @@ def set_execution_strategy(option: str | Strategy) -> None:
         for name in option.split("_"):
             if name not in Strategy.__members__:
                 raise ValueError(
-                    f"[set_execution_strategy] {name!r} is none of {list(Strategy.__members__)},"
+                    f"[set_execution_strategy] {name!r} is not one of {list(Strategy.__members__)},"
                     " which may be joined by '_'"
                 )
             wanted |= Strategy[name]

@@ -24,7 +24,7 @@ const OpInfo* reduction_of(const FusedRegion::Params& p) {
     for (auto* op : reductions)
         if (op->name == p.reduction) return op;
     throw_user(FusedRegion::name,
-               text("reduction '", p.reduction, "' is none of max, mean, min, prod and sum"),
+               text("reduction '", p.reduction, "' is not one of max, mean, min, prod and sum"),
                ErrorClass::value);
 }
 
