@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Check that comments, docstrings and Markdown of given folders are written in plain English.
+"""Check that comments, docstrings, Markdown and names of given folders are plain English.
 
 Three kinds of sentences are faults: those that begin with a bare "Of", "What" or "Who" without
 being a question, those that use a word for which the field has a better one, and those of more than
-40 words. A comment must not begin with "Where" either. Prints each fault as file:line.
+40 words. A comment must not begin with "Where" either. An identifier of C++ or Python must not
+contain such a word, and a sentence that names a test must not begin with "Of", "What" or "Who".
+Prints each fault as file:line.
 """
 
 import argparse
@@ -29,6 +31,22 @@ FIELD_WORDS = {
     r"\bthat which\b": "name it",
     r"\bwhatever (?:it|is|was)\b": "any, regardless of",
 }
+# Words that no identifier contains, by underscores or capitals.
+NAME_WORDS = {
+    "ask, asks, asked, asking, asker, askers": "request, query, enqueue",
+    "told, tells, teller, says, said": "report, print, contain, declare",
+    "nobody, somebody, anybody, whoever, whom, whose": "the thread, the caller, the owner",
+    "lie, lies, stands": "is stored, is listed, is defined",
+    "room, rooms, door, doors": "space, capacity, package, entry point",
+    "crew, errand": "workers, task",
+    "dear, anew, borne": "costly, again, used",
+}
+BETTER_NAMES = {word: name for words, name in NAME_WORDS.items() for word in words.split(", ")}
+NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+SENTENCE_NAME = re.compile(
+    r"test_(?:of|what|whatever|who|whoever|whose)_"
+    r"|(?:Of|What|Whatever|Who|Whoever|Whose)(?:[A-Z][a-z]*){3}"
+)
 WORD_RULES = [(re.compile(pattern), better) for pattern, better in FIELD_WORDS.items()]
 CPP_SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".inc", ".in"}
 HASH_SUFFIXES = {".cmake", ".sh", ".yml", ".yaml", ".toml"}
@@ -36,7 +54,8 @@ CPP_TOKEN = re.compile(
     r'R"(?P<mark>\w*)\(.*?\)(?P=mark)"'
     r'|"(?:\\.|[^"\\\n])*"'
     r"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'"
-    r"|(?P<comment>//[^\n]*|/\*.*?\*/)",
+    r"|(?P<comment>//[^\n]*|/\*.*?\*/)"
+    r"|(?P<name>[A-Za-z_]\w*)",
     re.DOTALL,
 )
 HASH_COMMENT = re.compile(r"(?:^|\s)#+(?:\s+(.*)|$)")
@@ -174,9 +193,47 @@ def faults_of(sentence, is_first, is_page):
         yield f"has {len(sentence.split())} words"
 
 
+def cpp_names(text):
+    for token in CPP_TOKEN.finditer(text):
+        if token["name"]:
+            yield token["name"], token.start()
+
+
+def python_names(text):
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NAME:
+            yield token.string, starts[token.start[0] - 1]
+
+
+def names_of(path, text):
+    """The identifiers in a file, once each: (name, a position in its first line)."""
+    if path.suffix in CPP_SUFFIXES:
+        names = cpp_names(text)
+    else:
+        names = python_names(text) if path.suffix == ".py" else []
+    first = {}
+    for name, position in names:
+        first.setdefault(name, position)
+    return first.items()
+
+
+def faults_of_name(name):
+    """Yields what is wrong with an identifier."""
+    for part in NAME_PART.findall(name):
+        if better := BETTER_NAMES.get(part.lower()):
+            yield f'name has "{part}" (better: {better})'
+    if SENTENCE_NAME.match(name):
+        yield "name is a sentence without a subject"
+
+
 def check(path):
     """Yields the faults of a file, each as (line, text)."""
-    for block in blocks_of(path, path.read_text(errors="replace")):
+    text = path.read_text(errors="replace")
+    for name, position in names_of(path, text):
+        for fault in faults_of_name(name):
+            yield text.count("\n", 0, position) + 1, f"{fault}: {name}"
+    for block in blocks_of(path, text):
         for number, (line, sentence) in enumerate(sentences(block)):
             for fault in faults_of(sentence, number == 0, path.suffix == ".md"):
                 yield line, f"{fault}: {sentence[:100]}"

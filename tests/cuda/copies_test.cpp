@@ -202,7 +202,7 @@ TEST(OverlappedCopies, OptionDisablesThem) {
     EXPECT_TRUE(off->options_without_effect().empty());
 }
 
-TEST(OverlappedCopies, OnlyWhatTouchesTheSameMemoryWaits) {
+TEST(OverlappedCopies, OnlyAccessesOfTheSameMemoryWait) {
     auto program = Program::compile(two_uploads(), beside());
     auto& plan = lanes_of(*program);
     ASSERT_EQ(plan.copies.size(), 3U);

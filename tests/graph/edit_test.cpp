@@ -101,7 +101,7 @@ TEST(WithInputs, ChangesOneReader) {
                 HasSubstr("takes at most 2 inputs, got 3"));
 }
 
-TEST(InferAnew, KeepsValuesDerivedFromShapes) {
+TEST(InferAgain, KeepsValuesDerivedFromShapes) {
     GraphBuilder builder;
     {
         InterpreterScope scope(builder);
@@ -136,7 +136,7 @@ TEST(CopyValues, FromAnotherGraphWithInputsAndConstants) {
     EXPECT_THAT(ops_reached(replace_values(graph, {{s.b, copy}})), ElementsAre("mul", "add", "relu"));
 }
 
-TEST(CopyValues, WithinAGraphSharesWhatStays) {
+TEST(CopyValues, SharesUnchangedValuesWithinAGraph) {
     Sample s;
     Graph graph = s.builder.graph();
     ValueId kept = s.y;

@@ -51,6 +51,29 @@ def test_dialect_word_is_named(faults):
     ]
 
 
+@pytest.mark.parametrize("name", ["a.h", "a.py"])
+def test_dialect_word_in_an_identifier_is_named(faults, name):
+    assert faults(name, "one = 1\nx = is_told + Askers\ny = is_told + roomy\n") == [
+        '2: name has "told" (better: report, print, contain, declare): is_told',
+        '2: name has "Askers" (better: request, query, enqueue): Askers',
+    ]
+
+
+def test_names_in_texts_and_other_languages_pass(faults):
+    assert faults("a.cpp", 'auto a = "is_told";\n') == []
+    assert faults("a.py", 'A = "is_told"\n') == []
+    assert faults("a.sh", "is_told=1\n") == []
+
+
+def test_sentence_without_a_subject_is_no_test_name(faults):
+    assert faults("a.cpp", "TEST(Files, WhatIsMissingRaises) {}\nint WholeNumbersAreFound;\n") == [
+        "1: name is a sentence without a subject: WhatIsMissingRaises"
+    ]
+    assert faults("a.py", "def test_who_waits():\n    pass\n") == [
+        "1: name is a sentence without a subject: test_who_waits"
+    ]
+
+
 def test_examples_of_docstrings_pass(faults):
     assert faults("a.py", 'def f():\n    """Text.\n\n    >>> told()\n    """\n') == []
 

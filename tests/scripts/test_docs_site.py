@@ -85,7 +85,7 @@ def table(tmp_path):
     return rows
 
 
-def test_a_schema_says_which_fields_are_always_there(table):
+def test_schema_lists_required_fields(table):
     schema = {"required": ["a"], "properties": {"a": {"enum": [1, 2]}, "b": {"const": "x"}}}
     assert table(schema) == ["| `a` | `1`, `2` | yes |  |", '| `b` | `"x"` |  |  |']
 
