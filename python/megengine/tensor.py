@@ -52,7 +52,12 @@ class Tensor(_mge.Tensor):
 
     @property
     def size(self):
-        """Number of elements; an int32 Tensor under a trace with symbolic shapes."""
+        """Number of elements; an int32 Tensor under a trace with symbolic shapes.
+
+        Example:
+            >>> Tensor([[1, 2, 3]]).size
+            3
+        """
         return self.shape.prod() if state.symbolic_shape else math.prod(self._tuple_shape)
 
     @property

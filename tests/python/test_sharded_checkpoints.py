@@ -165,7 +165,7 @@ def test_errors(tmp_path):
         checkpoint.load(tmp_path, None, sharded)
 
 
-def test_all_processes_are_told_when_one_cannot_write(tmp_path):
+def test_all_processes_raise_when_one_cannot_write(tmp_path):
     def work():
         if dist.get_rank() == 1:
 

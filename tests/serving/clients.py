@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks a server through tritonclient, over HTTP and gRPC, and compares bits.
+"""Queries a server through tritonclient, over HTTP and gRPC, and compares bits.
 
     clients.py HTTP GRPC FOLDER [--binary]
 
@@ -15,7 +15,7 @@ import tritonclient.http
 from tritonclient.utils import np_to_triton_dtype
 
 
-def ask(module, client, name, arrays, outputs, options):
+def infer(module, client, name, arrays, outputs, options):
     inputs = []
     for key, array in arrays.items():
         tensor = module.InferInput(key, array.shape, np_to_triton_dtype(array.dtype))
@@ -30,7 +30,7 @@ def main(http, grpc, folder, *flags):
     binary = {"binary_data": "--binary" in flags}
     http_client = tritonclient.http.InferenceServerClient(http.removeprefix("http://"))
     grpc_client = tritonclient.grpc.InferenceServerClient(grpc)
-    asked = 0
+    compared = 0
     for path in sorted(Path(folder).glob("*.inputs.npz")):
         name = path.name.removesuffix(".inputs.npz")
         inputs = dict(np.load(path))
@@ -42,14 +42,14 @@ def main(http, grpc, folder, *flags):
             metadata = client.get_model_metadata(name)
             tensors = metadata["inputs"] if isinstance(metadata, dict) else metadata.inputs
             assert len(tensors) == len(inputs), metadata
-            answers = ask(module, client, name, inputs, outputs, options)
+            answers = infer(module, client, name, inputs, outputs, options)
             for key, expected in outputs.items():
                 got = answers[key]
                 assert got.dtype == expected.dtype, (name, key, got.dtype)
                 assert got.shape == expected.shape, (name, key, got.shape)
                 assert got.tobytes() == expected.tobytes(), (module.__name__, name, key)
-            asked += 1
-    print(asked, "answers")
+            compared += 1
+    print(compared, "answers")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,10 @@ def one_error(ran):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--percentile", "nan"], "--percentile: 'nan' is not a number: expected a number from 0 to 100"),
+        (
+            ["--percentile", "nan"],
+            "--percentile: 'nan' is not a number: expected a number from 0 to 100",
+        ),
         (["--percentile", "50,101"], "'101' is out of range: expected a number from 0 to 100"),
         (["--duration", "nan"], "'nan' is not a number: expected a number from 0 to 86400"),
         (["--rate", "nan"], "'nan' is not a number"),
@@ -50,7 +53,10 @@ def one_error(ran):
         (["--rtol", "nan"], "'nan' is not a number: expected a number of at least 0"),
         (["--iter", "1e3"], "'1e3' is not an integer: expected an integer from 1 to 100000000"),
         (["--seed", "-1"], "'-1' is out of range: expected an integer of at least 0"),
-        (["--seed", "99999999999999999999999"], "is out of range: expected an integer of at least 0"),
+        (
+            ["--seed", "99999999999999999999999"],
+            "is out of range: expected an integer of at least 0",
+        ),
         (["--workspace-limit", "-1"], "'-1' is not a size"),
         (["--workspace-limit", "1MB2"], "'1MB2' is not a size"),
         (["--mem-limit", "0"], "'0' is not a size"),
@@ -67,9 +73,18 @@ def test_numbers_are_as_a_whole_and_in_their_range(run_tool, small_model, flags,
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["mge-profile", "show", "x", "--top", "-1"], "'-1' is out of range: expected an integer from 0"),
-        (["mge-profile", "show", "x", "--min-time", "nan"], "'nan' is not a number: expected a number of at least 0"),
-        (["mge-dump", "iodiff", "x", "y", "-e", "-1"], "'-1' is out of range: expected a number of at least 0"),
+        (
+            ["mge-profile", "show", "x", "--top", "-1"],
+            "'-1' is out of range: expected an integer from 0",
+        ),
+        (
+            ["mge-profile", "show", "x", "--min-time", "nan"],
+            "'nan' is not a number: expected a number of at least 0",
+        ),
+        (
+            ["mge-dump", "iodiff", "x", "y", "-e", "-1"],
+            "'-1' is out of range: expected a number of at least 0",
+        ),
         (["mge-dump", "testcase", "x", "y", "--data", "z", "--seed", "-1"], "an integer"),
         (["mge-dump", "--", "info", "x"], "'--' precedes the command"),
     ],

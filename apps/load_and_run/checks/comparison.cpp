@@ -343,7 +343,8 @@ CompileOptions compile_variant(const std::string& how, CompileOptions options) {
             constexpr std::string_view names[] = {"strict", "relaxed", "fast"};
             auto it = std::find(std::begin(names), std::end(names), *precision);
             if (it == std::end(names))
-                throw_user("--compare-with", text("'", word, "' is not one of precision=strict, relaxed, fast"),
+                throw_user("--compare-with",
+                           text("'", word, "' is not one of precision=strict, relaxed, fast"),
                            ErrorClass::value);
             options.precision = Precision(it - std::begin(names));
         } else {

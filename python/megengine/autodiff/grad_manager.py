@@ -114,7 +114,17 @@ class GradManager(Recording):
         self._on_tape.append(key)
 
     def follow(self, tensor: Tensor) -> None:
-        """Record operators on a tensor without computing its gradient."""
+        """Record operators on a tensor without computing its gradient.
+
+        Example:
+            >>> x = Tensor([3.0])
+            >>> gm = GradManager()
+            >>> with gm:
+            ...     gm.follow(x)
+            ...     y = x * 2
+            >>> x.grad is None
+            True
+        """
         self._tape.attach(tensor)
         self._on_tape.append(None)
 
@@ -260,7 +270,14 @@ class GradManagerGroup:
         self._gms = list(gms)
 
     def merge_with(self, other: "GradManager | GradManagerGroup") -> "GradManagerGroup":
-        """A group of these and other managers."""
+        """A group of these and other managers.
+
+        Example:
+            >>> first, second = GradManager(), GradManager()
+            >>> group = (first | second).merge_with(GradManager())
+            >>> len(group._gms)
+            3
+        """
         if isinstance(other, GradManager):
             other = GradManagerGroup([other])
         return GradManagerGroup([*self._gms, *other._gms])

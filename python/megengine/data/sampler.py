@@ -110,17 +110,30 @@ class MapSampler(Sampler):
 
         Raises:
             NotImplementedError: a class has neither this method nor another ``batch``.
+        Example:
+            >>> SequentialSampler("abc").sample()
+            [0, 1, 2]
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what it samples")
 
     def scatter(self, indices: list[int]) -> list[int]:
-        """The part of this process: padded from the front to equal shares, every n-th."""
+        """The part of this process: padded from the front to equal shares, every n-th.
+
+        Example:
+            >>> SequentialSampler("abcde", world_size=2, rank=1).scatter([0, 1, 2, 3, 4])
+            [1, 3, 0]
+        """
         total = self.num_samples * self.world_size
         indices = indices + indices[: total - len(indices)]
         return indices[self.rank : total : self.world_size]
 
     def batch(self) -> Iterator[list[int]]:
-        """The batches of this process."""
+        """The batches of this process.
+
+        Example:
+            >>> list(SequentialSampler("abcde", batch_size=2).batch())
+            [[0, 1], [2, 3], [4]]
+        """
         indices = list(self.sample())
         if self.world_size > 1:
             indices = self.scatter(indices)
@@ -148,13 +161,23 @@ class StreamSampler(Sampler):
         return self.batch()
 
     def batch(self) -> Iterator[list[int]]:
-        """Endless batches of rising numbers."""
+        """Endless batches of rising numbers.
+
+        Example:
+            >>> next(StreamSampler(batch_size=3).batch())
+            [0, 1, 2]
+        """
         numbers = self.sample()
         while True:
             yield [next(numbers) for _ in range(self.batch_size)]
 
     def sample(self) -> Iterator[int]:
-        """Endless rising numbers."""
+        """Endless rising numbers.
+
+        Example:
+            >>> next(StreamSampler().sample())
+            0
+        """
         return count()
 
 

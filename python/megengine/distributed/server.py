@@ -294,10 +294,14 @@ class Client:
             raise RuntimeError(f"[{method}] {fault.faultString}") from None
 
     def connect(self) -> None:
-        """Wait until the server is there.
+        """Wait until the server answers.
 
         Raises:
             ConnectionError: no server has answered for a minute, or it has another secret.
+        Example:
+            >>> server = Server()
+            >>> client = Client("localhost", server.py_server_port)
+            >>> client.connect()
         """
         end = time.monotonic() + _PATIENCE_SECONDS
         while True:
@@ -312,27 +316,37 @@ class Client:
                 time.sleep(0.1)
 
     def group_barrier(self, key: str, size: int) -> None:
-        """Wait until so many clients wait.
+        """Wait until a number of clients wait.
 
         Args:
             key: name of the barrier.
             size: number of clients.
         Raises:
             RuntimeError: the others have not arrived in time, or name another size.
+        Example:
+            >>> server = Server()
+            >>> client = Client("localhost", server.py_server_port)
+            >>> client.group_barrier("start", 1)
         """
         self._call_patiently("group_barrier", key, size)
 
     def user_set(self, key: str, val) -> None:
-        """Give a value a name.
+        """Set the value of a name.
 
         Args:
             key: the name.
             val: plain data.
+        Example:
+            >>> server = Server()
+            >>> client = Client("localhost", server.py_server_port)
+            >>> client.user_set("epoch", 3)
+            >>> client.user_get("epoch")
+            3
         """
         self._call("user_set", key, val)
 
     def user_get(self, key: str, patience: float | None = None):
-        """The value of a name; waits until there is one.
+        """The value of a name. Waits until it is set.
 
         Args:
             key: the name.
@@ -341,22 +355,43 @@ class Client:
             The value.
         Raises:
             RuntimeError: no client has set it in time.
+        Example:
+            >>> server = Server()
+            >>> client = Client("localhost", server.py_server_port)
+            >>> client.user_set("epoch", 3)
+            >>> client.user_get("epoch"), client.user_get("epoch")
+            (3, 3)
         """
         return self._call_patiently("user_get", key, patience=patience)
 
     def user_pop(self, key: str):
-        """The value of a name, which it loses; waits until there is one.
+        """Remove a name and return its value. Waits until it is set.
 
         Raises:
             RuntimeError: no client has set it in time.
+        Example:
+            >>> server = Server()
+            >>> client = Client("localhost", server.py_server_port)
+            >>> client.user_set("epoch", 3)
+            >>> client.user_pop("epoch")
+            3
         """
         return self._call_patiently("user_pop", key)
 
     def leave(self, who: str) -> None:
-        """Say that somebody gives no values any more.
+        """Report that a source sets no more values.
 
         Args:
             who: the ``source`` for which others wait.
+        Example:
+            >>> server = Server()
+            >>> client = Client("localhost", server.py_server_port)
+            >>> client.leave("trainer 1")
+            >>> try:
+            ...     client.bcast_val(None, "loss", 2, source="trainer 1")
+            ... except RuntimeError:
+            ...     print("trainer 1 has left")
+            trainer 1 has left
         """
         self._call("leave", who)
 
@@ -381,6 +416,11 @@ class Client:
         Raises:
             RuntimeError: the source has left, has not set it in time, or another client names
                 another size.
+        Example:
+            >>> server = Server()
+            >>> client = Client("localhost", server.py_server_port)
+            >>> client.bcast_val(0.5, "loss", 1)
+            0.5
         """
         self._broadcasts[key] += 1
         return self._call_patiently(

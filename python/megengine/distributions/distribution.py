@@ -32,36 +32,76 @@ class Distribution:
             A distribution of the same class.
         Raises:
             NotImplementedError: the class does not define it.
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> d.expand((3,)).batch_shape
+            (3,)
         """
         raise self._missing("expand")
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """Shape of the parameters."""
+        """Shape of the parameters.
+
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> d.batch_shape
+            (1,)
+        """
         return self._batch_shape
 
     @property
     def event_shape(self) -> tuple[int, ...]:
-        """Shape of a sample of one distribution."""
+        """Shape of a sample of one distribution.
+
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> d.event_shape
+            ()
+        """
         return self._event_shape
 
     @property
     def mean(self) -> Tensor:
-        """The mean of each."""
+        """The mean of each distribution.
+
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> d.mean
+            Tensor([0.5], device=xpux:0)
+        """
         raise self._missing("mean")
 
     @property
     def variance(self) -> Tensor:
-        """The variance of each."""
+        """The variance of each distribution.
+
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> d.variance
+            Tensor([0.25], device=xpux:0)
+        """
         raise self._missing("variance")
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation of each."""
+        """The standard deviation of each distribution.
+
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> d.stddev
+            Tensor([0.5], device=xpux:0)
+        """
         return F.sqrt(self.variance)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw from each.
+        """Draw samples from each distribution.
 
         Args:
             sample_shape: leading shape, before that of the distributions.
@@ -69,6 +109,11 @@ class Distribution:
             Tensor of the shape ``sample_shape + batch_shape + event_shape``.
         Raises:
             NotImplementedError: the class does not define it.
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> d.sample((4,)).shape
+            (4, 1)
         """
         raise self._missing("sample")
 
@@ -81,11 +126,16 @@ class Distribution:
             Tensor.
         Raises:
             NotImplementedError: the class does not define it.
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> round(d.log_prob(Tensor([0.0])).item(), 4)
+            0.6931
         """
         raise self._missing("log_prob")
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability to draw no more than a value.
+        """The probability that a sample is at most a value.
 
         Args:
             value: the value.
@@ -93,6 +143,11 @@ class Distribution:
             Tensor.
         Raises:
             NotImplementedError: the class does not define it.
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> round(d.cdf(Tensor([0.3465736])).item(), 4)
+            0.5
         """
         raise self._missing("cdf")
 
@@ -105,6 +160,11 @@ class Distribution:
             Tensor.
         Raises:
             NotImplementedError: the class does not define it.
+        Example:
+            >>> from megengine.distributions import Exponential
+            >>> d = Exponential(Tensor([2.0]))
+            >>> round(d.icdf(Tensor([0.5])).item(), 4)
+            0.3466
         """
         raise self._missing("icdf")
 

@@ -187,7 +187,15 @@ class trace:
 
     @property
     def without_host(self) -> bool:
-        """Whether the Python code runs only once."""
+        """Whether the Python code runs only once.
+
+        Example:
+            >>> @trace(without_host=True)
+            ... def double(x):
+            ...     return x * 2
+            >>> double.without_host
+            True
+        """
         return self._without_host
 
     def __get__(self, instance, owner=None):
@@ -337,7 +345,16 @@ class trace:
         training=False,
         kept=(1, False, False),
     ):
-        """The recording as a ``_mge.Model``; without output names, those of the operators."""
+        """The recording as a ``_mge.Model``; without output names, those of the operators.
+
+        Example:
+            >>> @trace(capture_as_const=True)
+            ... def double(x):
+            ...     return x * 2
+            >>> _ = double(Tensor([1.0]))
+            >>> double.to_model(["x"], ["y"]).output_names
+            ['y']
+        """
         return self._trace.to_model(
             list(input_names),
             list(output_names),

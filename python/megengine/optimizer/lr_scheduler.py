@@ -42,19 +42,57 @@ class LRScheduler:
         self.step()
 
     def state_dict(self) -> dict:
-        """Everything but the optimizer."""
+        """The state of the scheduler without the optimizer.
+
+        Example:
+            >>> from megengine.optimizer import MultiStepLR
+            >>> optimizer = SGD(M.Linear(2, 1).parameters(), lr=1.0)
+            >>> scheduler = MultiStepLR(optimizer, [2])
+            >>> scheduler.state_dict()
+            {'milestones': [2], 'gamma': 0.1, 'current_epoch': 0}
+        """
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict) -> None:
-        """Restore the state from ``state_dict``."""
+        """Restore the state from ``state_dict``.
+
+        Example:
+            >>> from megengine.optimizer import MultiStepLR
+            >>> optimizer = SGD(M.Linear(2, 1).parameters(), lr=1.0)
+            >>> scheduler = MultiStepLR(optimizer, [2])
+            >>> state = scheduler.state_dict()
+            >>> scheduler.step()
+            >>> scheduler.load_state_dict(state)
+            >>> scheduler.current_epoch
+            0
+        """
         self.__dict__.update(state_dict)
 
     def get_lr(self) -> list[float]:
-        """The learning rate of each group at the current epoch."""
+        """The learning rate of each group at the current epoch.
+
+        Example:
+            >>> class Halving(LRScheduler):
+            ...     def get_lr(self):
+            ...         return [lr / 2**self.current_epoch for lr in self.base_lrs]
+            >>> scheduler = Halving(SGD([Parameter([1.0])], lr=1.0))
+            >>> scheduler.step()
+            >>> scheduler.get_lr()
+            [0.5]
+        """
         raise NotImplementedError(f"[{type(self).__name__}] get_lr is not defined")
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch, or to a given one, and set the learning rates."""
+        """Advance to the next epoch, or to a given one, and set the learning rates.
+
+        Example:
+            >>> from megengine.optimizer import MultiStepLR
+            >>> optimizer = SGD(M.Linear(2, 1).parameters(), lr=1.0)
+            >>> scheduler = MultiStepLR(optimizer, [2])
+            >>> scheduler.step(5)
+            >>> scheduler.current_epoch, optimizer.param_groups[0]["lr"]
+            (5, 0.1)
+        """
         self.current_epoch = self.current_epoch + 1 if epoch is None else epoch
         # Groups that were added later keep their learning rates.
         for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=False):

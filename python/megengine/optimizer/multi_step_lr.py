@@ -47,7 +47,13 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, current_epoch)
 
     def state_dict(self) -> dict:
-        """Epoch, milestones and factor."""
+        """Epoch, milestones and factor.
+
+        Example:
+            >>> scheduler = MultiStepLR(SGD([Parameter([1.0])], lr=1.0), [2])
+            >>> scheduler.state_dict()
+            {'milestones': [2], 'gamma': 0.1, 'current_epoch': 0}
+        """
         return {key: self.__dict__[key] for key in ("milestones", "gamma", "current_epoch")}
 
     def load_state_dict(self, state_dict: dict) -> None:
@@ -55,6 +61,11 @@ class MultiStepLR(LRScheduler):
 
         Raises:
             KeyError: one of the three is missing.
+        Example:
+            >>> scheduler = MultiStepLR(SGD([Parameter([1.0])], lr=1.0), [2])
+            >>> scheduler.load_state_dict({"milestones": [1], "gamma": 0.5, "current_epoch": 3})
+            >>> scheduler.get_lr()
+            [0.5]
         """
         keys = ("milestones", "gamma", "current_epoch")
         for key in keys:

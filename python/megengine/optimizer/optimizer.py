@@ -158,7 +158,16 @@ class Optimizer(metaclass=ABCMeta):
         return self
 
     def zero_grad(self) -> None:
-        """Set the gradients to zero (deprecated: use ``clear_grad``)."""
+        """Set the gradients to zero (deprecated: use ``clear_grad``).
+
+        Example:
+            >>> w = Parameter([1.0])
+            >>> optimizer = SGD([w], lr=0.1)
+            >>> w.grad = Tensor([2.0])
+            >>> optimizer.zero_grad()
+            >>> w.grad
+            Tensor([0.], device=xpux:0)
+        """
         for param in self._get_params():
             if param.grad is not None:
                 param.grad._reset(param.grad * 0)

@@ -37,17 +37,17 @@ class _FakeQuantize(Module):
         self.enabled = True
 
     def disable(self) -> None:
-        """Let everything pass as it is."""
+        """Disable quantisation: the input is returned unchanged."""
         self.enabled = False
 
     def fake_quant_forward(self, inp: Tensor, qparams: QParams | None = None) -> Tensor:
-        """The Tensor on its steps, enabled or not."""
+        """Quantise and dequantise a Tensor, even if disabled."""
         raise NotImplementedError(
             f"[{type(self).__name__}] fake_quant_forward is not defined: write it in the class"
         )
 
     def normal_forward(self, inp: Tensor, qparams: QParams | None = None) -> Tensor:
-        """The Tensor as it is."""
+        """Return the Tensor unchanged."""
         return inp
 
     def forward(self, inp: Tensor, qparams: QParams | None = None) -> Tensor:
@@ -56,7 +56,7 @@ class _FakeQuantize(Module):
 
 
 class FakeQuantize(_FakeQuantize):
-    """``fake_quant_tensor`` with scales that somebody else knows: an observer.
+    """``fake_quant_tensor`` with the scales of an observer.
 
     Args:
         dtype: the quantised dtype, or its name.
@@ -71,7 +71,7 @@ class FakeQuantize(_FakeQuantize):
     """
 
     def fake_quant_forward(self, inp: Tensor, qparams: QParams | None = None) -> Tensor:
-        """The Tensor on its steps, enabled or not.
+        """Quantise and dequantise a Tensor, even if disabled.
 
         Args:
             inp: float32, any shape.
@@ -79,6 +79,10 @@ class FakeQuantize(_FakeQuantize):
         Raises:
             ValueError: there are no ``qparams``.
             AssertionError: they have another dtype.
+        Example:
+            >>> qparams = create_qparams(dtype_meta="qint8", scale=Tensor(0.5))
+            >>> FakeQuantize("qint8", enable=False).fake_quant_forward(Tensor([0.3]), qparams)
+            Tensor([0.5], device=xpux:0)
         """
         if qparams is None:
             raise ValueError("[FakeQuantize] needs qparams: those of an observer")
@@ -105,16 +109,26 @@ class TQT(_FakeQuantize, QParamsModuleMixin):
         self.scale = Parameter(0.0, dtype=np.float32)  # its logarithm to the base 2
 
     def fake_quant_forward(self, inp: Tensor, qparams: QParams | None = None) -> Tensor:
-        """The Tensor on its steps, enabled or not."""
+        """Quantise and dequantise a Tensor, even if disabled.
+
+        Example:
+            >>> TQT("qint8", enable=False).fake_quant_forward(Tensor([0.6]))
+            Tensor([1.], device=xpux:0)
+        """
         return tqt_forward(self.qmin, self.qmax, inp, self.scale)
 
     def set_qparams(self, qparams: QParams) -> None:
-        """Begin with another scale.
+        """Set the initial scale.
 
         Args:
             qparams: symmetric, with a scale.
         Raises:
             AssertionError: they are not.
+        Example:
+            >>> tqt = TQT("qint8")
+            >>> tqt.set_qparams(create_qparams(dtype_meta="qint8", scale=Tensor(0.5)))
+            >>> tqt.scale
+            Parameter(-1.0, device=xpux:0)
         """
         assert qparams.mode is QuantMode.SYMMERTIC, (
             "only symmetric quantization is supported by TQT"
@@ -125,7 +139,12 @@ class TQT(_FakeQuantize, QParamsModuleMixin):
         self.scale[...] = F.log(scale) / math.log(2)
 
     def get_qparams(self) -> QParams:
-        """Return the current quantisation parameters."""
+        """Return the current quantisation parameters.
+
+        Example:
+            >>> TQT("qint8").get_qparams().scale
+            Tensor(1.0, device=xpux:0)
+        """
         return create_qparams(QuantMode.SYMMERTIC, self.dtype, 2 ** self.scale.detach())
 
 
@@ -157,12 +176,17 @@ class LSQ(_FakeQuantize, QParamsModuleMixin):
         self.grad_scale = Tensor(1.0, dtype=np.float32)
 
     def set_qparams(self, qparams: QParams) -> None:
-        """Begin with another scale.
+        """Set the initial scale.
 
         Args:
             qparams: parameters with a scale; ``LSQParams`` set the factor of its gradient, too.
         Raises:
             AssertionError: there is no scale.
+        Example:
+            >>> lsq = LSQ("qint8")
+            >>> lsq.set_qparams(create_qparams(dtype_meta="qint8", scale=Tensor(0.5)))
+            >>> lsq(Tensor([0.3]))
+            Tensor([0.5], device=xpux:0)
         """
         assert qparams.scale is not None, "Can not get an initialized scale"
         self.mode = qparams.mode
@@ -174,12 +198,22 @@ class LSQ(_FakeQuantize, QParamsModuleMixin):
                 self.grad_scale = Tensor(qparams.grad_scale, dtype=np.float32)
 
     def fake_quant_forward(self, inp: Tensor, qparams: QParams | None = None) -> Tensor:
-        """The Tensor on its steps, enabled or not."""
+        """Quantise and dequantise a Tensor, even if disabled.
+
+        Example:
+            >>> LSQ("qint8", enable=False).fake_quant_forward(Tensor([0.6]))
+            Tensor([1.], device=xpux:0)
+        """
         step = F.abs(self.step_size) + self.eps
         return lsq_forward(self.qmin, self.qmax, inp, step, self.zero_point, self.grad_scale)
 
     def get_qparams(self) -> LSQParams:
-        """Return the current quantisation parameters, without a zero point for symmetric dtypes."""
+        """Return the current quantisation parameters, without a zero point for symmetric dtypes.
+
+        Example:
+            >>> round(LSQ("qint8").get_qparams().scale.item(), 3)
+            1.0
+        """
         step = F.abs(self.step_size.detach()) + self.eps
         zero_point = self.zero_point if self.dtype.is_unsigned else None
         return LSQParams(self.mode, self.dtype, step, zero_point, self.grad_scale)

@@ -61,15 +61,37 @@ class Observer(Module, QParamsModuleMixin):
         self.enabled = True
 
     def enable(self) -> None:
-        """Enable the observer."""
+        """Enable the observer.
+
+        Example:
+            >>> observer = MinMaxObserver()
+            >>> observer.disable()
+            >>> observer.enable()
+            >>> observer.enabled
+            True
+        """
         self.enabled = True
 
     def disable(self) -> None:
-        """Let everything pass without a look."""
+        """Disable the observer: it returns its input only.
+
+        Example:
+            >>> observer = MinMaxObserver()
+            >>> observer.disable()
+            >>> _ = observer(Tensor([9.0]))
+            >>> observer.max_val < 0
+            Tensor(True, dtype=bool, device=xpux:0)
+        """
         self.enabled = False
 
     def train(self, mode: bool = True, recursive: bool = True) -> Self:
-        """Switch to training mode, enabled, or to evaluation mode, disabled."""
+        """Switch to training mode, enabled, or to evaluation mode, disabled.
+
+        Example:
+            >>> observer = MinMaxObserver()
+            >>> observer.train(False).enabled
+            False
+        """
         super().train(mode, recursive)
         if mode:
             self.enable()
@@ -79,7 +101,7 @@ class Observer(Module, QParamsModuleMixin):
 
     @abstractmethod
     def forward(self, x: Tensor) -> Tensor:
-        """Look at a Tensor and return it."""
+        """Observe a Tensor and return it."""
 
 
 class MinMaxObserver(Observer):
@@ -123,7 +145,14 @@ class MinMaxObserver(Observer):
         return create_qparams(self.mode, self.dtype, scale, self.qmin - F.round(low / scale))
 
     def get_qparams(self) -> QParams:
-        """Return the quantisation parameters for values between the smallest and the largest."""
+        """Return the quantisation parameters for values between the smallest and the largest.
+
+        Example:
+            >>> observer = MinMaxObserver()
+            >>> _ = observer(Tensor([-127.5, 3.0]))
+            >>> observer.get_qparams().scale
+            Tensor(1.0, device=xpux:0)
+        """
         return self._qparams_of(self.min_val, self.max_val)
 
     def _range_of(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -180,8 +209,13 @@ class ChannelMinMaxObserver(Observer):
         """Prepare for a weight.
 
         Args:
-            weight: of the shape of those to come.
+            weight: a weight of the shape of those to observe.
             channel_axes: the axes along which scales differ.
+        Example:
+            >>> observer = ChannelMinMaxObserver()
+            >>> observer.for_weight(F.zeros((2, 3)), (0,))
+            >>> observer.max_val.shape
+            (2, 1)
         """
         self.channel_axes = channel_axes
         shape = [n if axis in channel_axes else 1 for axis, n in enumerate(weight._tuple_shape)]
@@ -251,7 +285,14 @@ class ExponentialMovingAverageObserver(MinMaxObserver):
         self.runtime_momentum = Tensor(0.0, dtype=np.float32)
 
     def set_momentum(self, momentum: float) -> None:
-        """Change the weight of the recorded values."""
+        """Change the weight of the recorded values.
+
+        Example:
+            >>> observer = ExponentialMovingAverageObserver()
+            >>> observer.set_momentum(0.5)
+            >>> observer.momentum
+            Tensor(0.5, device=xpux:0)
+        """
         self.momentum = Tensor(momentum, dtype=np.float32)
 
     def forward(self, x_orig: Tensor) -> Tensor:
@@ -279,7 +320,7 @@ class SyncExponentialMovingAverageObserver(_OverProcesses, ExponentialMovingAver
 class HistogramObserver(MinMaxObserver):
     """Counts values and finds the range whose quantisation has the smallest squared error.
 
-    It looks at everything, in evaluation mode too: that is how nets are calibrated.
+    It also observes in evaluation mode, in which networks are calibrated.
 
     Args:
         bins: number of bins.
@@ -321,6 +362,11 @@ class HistogramObserver(MinMaxObserver):
 
         Raises:
             ValueError: there were no values yet.
+        Example:
+            >>> observer = HistogramObserver(bins=64)
+            >>> _ = observer(F.linspace(-127.5, 127.5, 1000))
+            >>> round(observer.get_qparams().scale.item(), 1)
+            1.0
         """
         counts = self.histogram.numpy()
         if counts[0] == -1:
@@ -335,7 +381,14 @@ class HistogramObserver(MinMaxObserver):
         return best_range(counts, within, self.dst_nbins)
 
     def sideeffect_forward(self, x_orig: Tensor) -> None:
-        """Count the values of a Tensor; in every call of a traced function, too."""
+        """Count the values of a Tensor, also in every call of a traced function.
+
+        Example:
+            >>> observer = HistogramObserver(bins=4)
+            >>> observer.sideeffect_forward(Tensor([0.0, 1.0, 1.0, 4.0]))
+            >>> observer.histogram
+            Tensor([1. 2. 0. 1.], device=xpux:0)
+        """
         with exclude_from_trace():
             values, counts = x_orig.detach().numpy(), self.histogram.numpy()
             if counts[0] == -1:
@@ -356,7 +409,7 @@ class PercentileObserver(HistogramObserver):
     """A histogram whose range contains a share of the values; MegEngine does not have it.
 
     Args:
-        percentile: how many of a hundred values are in range; as many are left out at each end.
+        percentile: share of values in the range, in percent. Equally many are outside at each end.
         kwargs: as of ``HistogramObserver``.
     Raises:
         ValueError: the percentile is not above 0 and up to 100.
@@ -379,9 +432,8 @@ class PercentileObserver(HistogramObserver):
 
 
 class EntropyObserver(HistogramObserver):
-    """A histogram of which the range keeps the distribution of magnitudes best: the one with the
-    least Kullback-Leibler divergence; arguments as of ``HistogramObserver``, MegEngine does not
-    have it.
+    """A histogram observer whose range minimises the Kullback-Leibler divergence of magnitudes.
+    It takes the arguments of ``HistogramObserver``. MegEngine does not have it.
 
     Example:
         >>> observer = EntropyObserver()
@@ -432,6 +484,12 @@ class PassiveObserver(Observer):
 
         Raises:
             RuntimeError: no parameters are set.
+        Example:
+            >>> from megengine.quantization import create_qparams
+            >>> observer = PassiveObserver("qint8")
+            >>> observer.set_qparams(create_qparams(dtype_meta="qint8", scale=Tensor(0.5)))
+            >>> observer.get_qparams().scale
+            Tensor(0.5, device=xpux:0)
         """
         if self.qparams is None:
             raise RuntimeError("[PassiveObserver] it has no qparams yet: call set_qparams")

@@ -185,12 +185,32 @@ class Expr(GraphMember):
 
     @property
     def kwargs(self) -> dict:
-        """The arguments by keyword: nodes and constants."""
+        """The arguments by keyword: nodes and constants.
+
+        Example:
+            >>> from megengine.traced_module import trace_module
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.clip(x, lower=0.0, upper=2.0)
+            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
+            >>> expr.kwargs
+            {}
+        """
         return self.unflatten_args(self.inputs)[1]
 
     @property
     def args(self) -> tuple:
-        """The arguments by position, with the Module or Tensor of a method."""
+        """The arguments by position, with the Module or Tensor of a method.
+
+        Example:
+            >>> from megengine.traced_module import trace_module
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.clip(x, lower=0.0, upper=2.0)
+            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
+            >>> expr.args
+            (x, 0.0, 2.0)
+        """
         return self.unflatten_args(self.inputs)[0]
 
     @property
@@ -199,6 +219,14 @@ class Expr(GraphMember):
 
         Raises:
             AssertionError: the expression is not a call with a known signature.
+        Example:
+            >>> from megengine.traced_module import trace_module
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.clip(x, lower=0.0, upper=2.0)
+            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
+            >>> expr.named_args
+            {'x': x, 'lower': 0.0, 'upper': 2.0}
         """
         signature = self._signature()
         assert signature is not None, f"[Expr] the arguments of {self!r} have no names"
@@ -212,6 +240,15 @@ class Expr(GraphMember):
             val: a node of the graph, or a constant.
         Raises:
             AssertionError: the call has no such argument.
+        Example:
+            >>> from megengine.traced_module import trace_module
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.clip(x, lower=0.0, upper=2.0)
+            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
+            >>> expr.set_arg("upper", 6.0)
+            >>> expr.named_args["upper"]
+            6.0
         """
         arguments = self.named_args
         assert name in arguments, f"[Expr] {self!r} has no argument {name!r}, but {[*arguments]}"
@@ -226,6 +263,14 @@ class Expr(GraphMember):
 
         Raises:
             AssertionError: it is set to a value that is not a structure of as many nodes.
+        Example:
+            >>> from megengine.traced_module import trace_module
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.clip(x, lower=0.0, upper=2.0)
+            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
+            >>> expr.return_val
+            clip_out
         """
         if self.out_def is None:
             return self.outputs[0] if self.outputs else None
@@ -249,6 +294,14 @@ class Expr(GraphMember):
             inputs: the values of its inputs.
         Returns:
             The values of its outputs.
+        Example:
+            >>> from megengine.traced_module import trace_module
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.clip(x, lower=0.0, upper=2.0)
+            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
+            >>> expr.interpret(Tensor([-1.0, 5.0]))
+            [Tensor([0. 2.], device=xpux:0)]
         """
         raise NotImplementedError(f"[{type(self).__name__}] cannot be calculated")
 

@@ -37,7 +37,7 @@ class BaseFilter:
     """The results of a search.
 
     Args:
-        iter: of it.
+        iter: iterable of the results.
     Example:
         >>> from megengine.traced_module import trace_module
         >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
@@ -52,7 +52,7 @@ class BaseFilter:
         return iter(self._iter)
 
     def as_list(self) -> list:
-        """All of it.
+        """The results as a list.
 
         Example:
             >>> import megengine.traced_module as T
@@ -63,21 +63,40 @@ class BaseFilter:
         return list(self)
 
     def as_dict(self) -> OrderedDict:
-        """All of it by id."""
+        """The results by id.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> list(graph.nodes().as_dict())
+            [0, 1, 2, 3]
+        """
         return OrderedDict((found._id, found) for found in self)
 
     def as_unique(self):
-        """The only one.
+        """The only result.
 
         Raises:
             AssertionError: there is no result, or there are several.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> graph.nodes().name("inp").as_unique()
+            inp
         """
         found = self.as_list()
         assert len(found) == 1, f"[as_unique] {len(found)} elements were found, not one"
         return found[0]
 
     def as_count(self) -> int:
-        """The number of results."""
+        """The number of results.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> graph.nodes().as_count()
+            4
+        """
         return len(self.as_list())
 
 
@@ -96,15 +115,36 @@ class ExprFilter(BaseFilter):
     """
 
     def call_function(self, func: Callable | None) -> "ExprFilterCallFunction":
-        """Calls of a function; of any for None."""
+        """Calls of a function; of any for None.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> graph.exprs().call_function(None).as_count()
+            0
+        """
         return ExprFilterCallFunction(self, func)
 
     def call_method(self, method: str | None) -> "ExprFilterCallMethod":
-        """Calls of a method of Tensors, or of Modules for ``"__call__"``; of any for None."""
+        """Calls of a method of Tensors, or of Modules for ``"__call__"``; of any for None.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> graph.exprs().call_method("__call__").as_unique()
+            %3:	_0_out = _0(inp, )
+        """
         return ExprFilterCallMethod(self, method)
 
     def expr_id(self, expr_id: int | list[int]) -> "ExprFilterExprId":
-        """The expressions with these ids."""
+        """The expressions with these ids.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> graph.exprs().expr_id([0, 1]).as_count()
+            2
+        """
         return ExprFilterExprId(self, expr_id)
 
 
@@ -119,15 +159,36 @@ class NodeFilter(BaseFilter):
     """
 
     def type(self, owner_type: type) -> "NodeFilterType":
-        """Nodes of Modules of a class, or nodes of a class of nodes."""
+        """Nodes of Modules of a class, or nodes of a class of nodes.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> graph.nodes().type(M.ReLU).as_unique()
+            _0
+        """
         return NodeFilterType(self, owner_type)
 
     def node_id(self, node_id: int | list[int]) -> "NodeFilterNodeId":
-        """The nodes with these ids."""
+        """The nodes with these ids.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> graph.nodes().node_id(0).as_unique()
+            self
+        """
         return NodeFilterNodeId(self, node_id)
 
     def name(self, name: str, ignorecase: bool = True) -> "NodeFilterName":
-        """The nodes whose names match a pattern such as ``"*_out"``."""
+        """The nodes whose names match a pattern such as ``"*_out"``.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> graph.nodes().name("*_out").as_unique()
+            _0_out
+        """
         return NodeFilterName(self, name, ignorecase)
 
 

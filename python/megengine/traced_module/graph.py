@@ -76,7 +76,15 @@ class InternalGraph:
 
     @property
     def top_graph(self) -> "InternalGraph | None":
-        """The graph that calls its Module; None for the graph of the outermost traced module."""
+        """The graph that calls its Module; None for the graph of the outermost traced module.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.top_graph is None
+            True
+        """
         whole = self._whole
         if whole is None or whole is self:
             return None
@@ -99,7 +107,15 @@ class InternalGraph:
         return ExprFilter(_Again(lambda: all_exprs(self, recursive)))
 
     def nodes(self, recursive: bool = True) -> NodeFilter:
-        """The nodes; see ``exprs``."""
+        """The nodes; see ``exprs``.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.nodes().as_count()
+            4
+        """
         return NodeFilter(_Again(lambda: all_nodes(self, recursive)))
 
     def get_function_by_type(self, func: Callable | None = None, recursive: bool = True):
@@ -117,11 +133,30 @@ class InternalGraph:
         return self.exprs(recursive).call_function(func)
 
     def get_method_by_type(self, method: str | None = None, recursive: bool = True):
-        """The calls of a method of Tensors (``"__add__"``); of any, of Modules too, for None."""
+        """The calls of a method of Tensors (``"__add__"``); of any, of Modules too, for None.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.relu(x + 1)
+            >>> traced = T.trace_module(Net(), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.get_method_by_type("__add__").as_count()
+            1
+        """
         return self.exprs(recursive).call_method(method)
 
     def get_expr_by_id(self, expr_id: int | list[int] | None = None, recursive: bool = True):
-        """The expressions with an id, or with several."""
+        """The expressions with an id, or with several.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.get_expr_by_id(graph.exprs().as_list()[-1]._id).as_unique()
+            %3:	_0_out = _0(inp, )
+        """
         return self.exprs(recursive).expr_id(expr_id)
 
     def get_module_by_type(self, module_cls: type, recursive: bool = True):
@@ -129,6 +164,12 @@ class InternalGraph:
 
         Raises:
             AssertionError: ``module_cls`` is not a class of Modules.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.get_module_by_type(M.ReLU).as_unique()
+            _0
         """
         assert isinstance(module_cls, type) and issubclass(module_cls, Module), (
             f"[get_module_by_type] a class of Modules is expected, got {module_cls!r}"
@@ -136,7 +177,15 @@ class InternalGraph:
         return self.nodes(recursive).type(module_cls)
 
     def get_node_by_id(self, node_id: int | list[int] | None = None, recursive: bool = True):
-        """The nodes with an id, or with several."""
+        """The nodes with an id, or with several.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.get_node_by_id(graph.outputs[0].id).as_unique()
+            _0_out
+        """
         return self.nodes(recursive).node_id(node_id)
 
     def get_node_by_name(
@@ -148,16 +197,28 @@ class InternalGraph:
             name: pattern such as ``"conv*_out"``; it may begin with the graph's name.
             ignorecase: whether to ignore case.
             recursive: include those of inner graphs.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.get_node_by_name("*_out").as_unique()
+            _0_out
         """
         return self.nodes(recursive).name(name, ignorecase)
 
     def get_dep_exprs(self, nodes: Node | Sequence[Node]) -> list[Expr]:
-        """The expressions that nodes depend on, with those that give them.
+        """The expressions that nodes depend on, including those that compute them.
 
         They are found in depth, from the last node and the last input of each expression.
 
         Args:
             nodes: a node, or several, of this graph.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> len(graph.get_dep_exprs(graph.outputs))
+            4
         """
         waiting = [nodes] if isinstance(nodes, Node) else list(nodes)
         requested = {id(node) for node in waiting}
@@ -290,13 +351,23 @@ class InternalGraph:
         return nodes, out_def
 
     def reset_outputs(self, outputs) -> None:
-        """Give other outputs.
+        """Replace the outputs.
 
         Args:
             outputs: nodes, in the containers that the traced module will return.
         Raises:
             AssertionError: this is not the graph of an outermost traced module, or they are not
                 nodes of it.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.relu(x + 1)
+            >>> traced = T.trace_module(Net(), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.reset_outputs(graph.get_method_by_type("__add__").as_unique().outputs[0])
+            >>> graph.outputs
+            [add_out]
         """
         self._owner_at_top("reset_outputs")
         self._outputs, out_def = self._output_nodes(outputs, "reset_outputs")
@@ -310,6 +381,16 @@ class InternalGraph:
         Raises:
             AssertionError: this is not the graph of an outermost traced module, or it is not a node
                 of it.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.relu(x + 1)
+            >>> traced = T.trace_module(Net(), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.add_output_node(graph.get_method_by_type("__add__").as_unique().outputs[0])
+            >>> traced(Tensor([-3.0]))
+            (Tensor([0.], device=xpux:0), Tensor([-2.], device=xpux:0))
         """
         owner = self._owner_at_top("add_output_node")
         nodes, leaf = self._output_nodes(node, "add_output_node")
@@ -343,13 +424,26 @@ class InternalGraph:
         return self._owner()._insertion(self, expr)
 
     def replace_node(self, repl_dict: Mapping[Node, Any]) -> None:
-        """Let others than before use nodes: the outputs, and the expressions behind the new ones.
+        """Replace nodes in the outputs and in all expressions after the new nodes.
 
         Args:
             repl_dict: the new node for each old one.
         Raises:
             AssertionError: nodes of another graph, or a Module's for a Tensor's.
             RuntimeError: an expression would depend on itself.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.relu(x + 1)
+            >>> traced = T.trace_module(Net(), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> (out,) = graph.outputs
+            >>> with graph.insert_exprs():
+            ...     twice = out * 2
+            >>> graph.replace_node({out: twice})
+            >>> traced(Tensor([1.0]))
+            Tensor([4.], device=xpux:0)
         """
         for old, new in repl_dict.items():
             for node in (old, new):
@@ -415,6 +509,20 @@ class InternalGraph:
         """Remove unused expressions; the others keep their ids.
 
         Expressions whose removal is disabled are kept, with their dependencies.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.relu(x + 1)
+            >>> traced = T.trace_module(Net(), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> with graph.insert_exprs():
+            ...     unused = graph.outputs[0] * 2
+            >>> before = graph.exprs().as_count()
+            >>> graph.compile()
+            >>> before - graph.exprs().as_count()
+            1
         """
         self._merge_getattr()
         fixed = [node for expr in self._exprs if expr._disable_remove for node in expr.outputs]
@@ -453,6 +561,15 @@ class InternalGraph:
             needed expressions.
         Raises:
             AssertionError: the number of inputs is wrong.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> class Net(M.Module):
+            ...     def forward(self, x):
+            ...         return F.relu(x + 1)
+            >>> traced = T.trace_module(Net(), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> graph.interpret(None, Tensor([1.0]))
+            [Tensor([2.], device=xpux:0)]
         """
         assert len(inputs) == len(self._inputs), (
             f"[InternalGraph] takes {counted(len(self._inputs), 'input')}, the Module included, got"

@@ -93,7 +93,15 @@ class TracedModule(GraphOwner):
 
     @property
     def watch_node_value(self) -> dict:
-        """The values of the watched nodes in the last run, by node."""
+        """The values of the watched nodes in the last run, by node.
+
+        Example:
+            >>> traced = trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> traced.set_watch_points(traced.graph.outputs)
+            >>> _ = traced(Tensor([3.0]))
+            >>> traced.watch_node_value
+            {_0_out: Tensor([3.], device=xpux:0)}
+        """
         return self._watched.values
 
     def _insertion(self, graph: InternalGraph, expr) -> InsertExprs:
@@ -182,7 +190,16 @@ class TracedModule(GraphOwner):
             node._graph._watch_point.append(node)
 
     def clear_watch_points(self) -> None:
-        """Watch no node any more."""
+        """Watch no node any more.
+
+        Example:
+            >>> traced = trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> traced.set_watch_points(traced.graph.outputs)
+            >>> traced.clear_watch_points()
+            >>> _ = traced(Tensor([3.0]))
+            >>> traced.watch_node_value
+            {}
+        """
         for node in self.watch_points:
             if node in node._graph._watch_point:
                 node._graph._watch_point.remove(node)
@@ -218,7 +235,17 @@ class TracedModule(GraphOwner):
                 marks.append(node)
 
     def clear_end_points(self) -> None:
-        """Give the results again."""
+        """Give the results again.
+
+        Example:
+            >>> traced = trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> traced.set_end_points(traced.graph.inputs[1])
+            >>> traced(Tensor([-3.0]))
+            [Tensor([-3.], device=xpux:0)]
+            >>> traced.clear_end_points()
+            >>> traced(Tensor([-3.0]))
+            Tensor([0.], device=xpux:0)
+        """
         for node in self.end_points:
             node._graph._end_point = []
             if node not in self.watch_points and node in node._graph._watch_point:
@@ -232,6 +259,10 @@ class TracedModule(GraphOwner):
         Raises:
             AssertionError: there is no graph, or there are several for different structures of
                 arguments, which are in ``argdef_graph_map``.
+        Example:
+            >>> traced = trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> traced.graph.inputs
+            [self, inp]
         """
         count = len(self.argdef_graph_map)
         assert count == 1, f"[TracedModule] it has {count} graphs; see argdef_graph_map"

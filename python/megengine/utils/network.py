@@ -107,6 +107,14 @@ class Network:
             AssertionError: no variable has such a name.
             RuntimeError: the file is damaged, has operators without a counterpart, or is encrypted
                 with another key.
+        Example:
+            >>> net = Network()
+            >>> y = F.relu(net.make_input_node((2,), "float32", name="x"))
+            >>> y.name = "y"
+            >>> net.add_output(y)
+            >>> _ = net.dump("net.mge")
+            >>> [var.name for var in Network.load("net.mge").dest_vars]
+            ['y']
         """
         net = cls()
         net.graph = OpenGraph.load(model_path, key)
@@ -121,13 +129,17 @@ class Network:
 
         Raises:
             UnsafePickleError: ``user_info`` is more than plain data; it is not unpickled.
+        Example:
+            >>> net = Network()
+            >>> net.metadata["graph_modified"]
+            False
         """
         if not self._is_loaded:
             return dict(NO_METADATA)
         return metadata_of(self.graph.metadata, dumping.KEYWORDS)
 
     def optimize_for_inference(self, dest_vars, **kwargs) -> list[VarNode]:
-        """Ask for optimisations, which happen when the network is dumped, or when the file runs.
+        """Request optimisations that are applied when the network is dumped or when the file runs.
 
         Args:
             dest_vars: the outputs.
@@ -136,6 +148,11 @@ class Network:
             The outputs.
         Raises:
             ValueError: there is no such option.
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> y = F.relu(x)
+            >>> net.add_output(*net.optimize_for_inference([y], enable_ioc16=True))
         """
         dumping.optimisations(kwargs, True)  # they exist and agree
         self._optimisations |= kwargs
@@ -182,6 +199,14 @@ class Network:
             parameters.
         Raises:
             ValueError: there is no output, two have the same name, or an option does not exist.
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> y = x * 2
+            >>> y.name = "y"
+            >>> net.add_output(y)
+            >>> net.dump("net.mge").outputs
+            ['y']
         """
         dumping.check_format(dump_format)
         renaming = {name: kwargs.pop(name, None) for name in ("arg_names", "output_names")}
@@ -221,6 +246,10 @@ class Network:
             device: its device.
         Returns:
             VarNode; for a number, with shape ``(1,)``.
+        Example:
+            >>> net = Network()
+            >>> net.make_const([1.0, 2.0], name="c").numpy()
+            array([1., 2.], dtype=float32)
         """
         return ConstOpBase(data, name, device, self.graph).outputs[0]
 
@@ -254,6 +283,13 @@ class Network:
 
         Args:
             vars: outputs; a warning lists variables that are not outputs.
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(x + 1, x * 2)
+            >>> net.remove_output(net.dest_vars[0])
+            >>> len(net.dest_vars)
+            1
         """
         for var in map(as_varnode, vars):
             if all(var is not output for output in self.dest_vars):
@@ -265,22 +301,34 @@ class Network:
         self.graph.set_outputs([var._number for var in vars])
 
     def add_dep_oprs(self, *vars: Tensor) -> list[VarNode]:
-        """Bring variables of other graphs into this one, with all that they need.
+        """Copy variables of other graphs, with their dependencies, into this one.
 
         Args:
-            vars: of any graph.
+            vars: variables of any graph.
         Returns:
-            The same variables here.
+            The copies in this graph.
+        Example:
+            >>> net, other = Network(), Network()
+            >>> (c,) = net.add_dep_oprs(other.make_const([1.0], name="c"))
+            >>> c.graph is net.graph
+            True
         """
         return [self.graph.variable(self.graph.number_of(as_varnode(var))) for var in vars]
 
     def modify_opr_names(self, modifier: str | Callable[[str], str]) -> None:
-        """Give all operators other names, inputs and constants too.
+        """Rename all operators, including inputs and constants.
 
         Args:
             modifier: a prefix, separated from the name by a dot, or a function.
         Raises:
             AssertionError: it has another type.
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(x * 2)
+            >>> net.modify_opr_names("part")
+            >>> [opr.name for opr in net.data_providers_filter]
+            ['part.x']
         """
         if isinstance(modifier, str):
             prefix, modifier = modifier, lambda name: f"{prefix}.{name}"
@@ -293,7 +341,7 @@ class Network:
             opr.name = name
 
     def reset_batch_size(self, batchsize: int, *, blacklist=()) -> None:
-        """Give the first axis of the inputs another size.
+        """Set the size of the first axis of the inputs.
 
         Args:
             batchsize: the size.
@@ -302,6 +350,13 @@ class Network:
             AssertionError: there is no input, the inputs differ in their first axes, or the
                 blacklist contains a name that is not an input.
             RuntimeError: an operator does not support the size.
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((1, 3), "float32", name="x")
+            >>> net.add_output(x * 2)
+            >>> net.reset_batch_size(8)
+            >>> net.dest_vars[0].shape
+            (8, 3)
         """
         kept = set(blacklist)
         providers = self.data_providers_filter.as_dict()
@@ -315,17 +370,25 @@ class Network:
         self.graph.refresh()
 
     def replace_vars(self, repl_dict: dict[Tensor, Tensor]) -> None:
-        """Make the readers of a variable read another one, including outputs of the network.
+        """Replace variables for all their readers, including outputs of the network.
 
         The inputs of the new variable still read the old one, so that an operator can be inserted
         after a variable. A variable of another dtype is converted. A new output without a name gets
         the name of the old one.
 
         Args:
-            repl_dict: from each variable to the one in its place, which may be of another graph.
+            repl_dict: the replacement of each variable, which may be of another graph.
         Raises:
             ValueError: a variable would depend on itself.
             RuntimeError: an operator does not support its new input.
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> y = x + 1
+            >>> net.add_output(y * 2)
+            >>> net.replace_vars({y: F.exp(y)})
+            >>> [type(opr).__name__ for opr in net.all_oprs][-3:]
+            ['Elemwise', 'ImmutableTensor', 'Elemwise']
         """
         by = {}
         for old, new in repl_dict.items():
@@ -340,12 +403,20 @@ class Network:
         self.graph.refresh()
 
     def replace_oprs(self, repl_dict: dict[OpNode, OpNode]) -> None:
-        """Replace operators: the outputs of one by those of another, in order.
+        """Replace the outputs of operators by those of others, in order.
 
         Args:
-            repl_dict: from each operator to the one in its place.
+            repl_dict: the replacement of each operator.
         Raises:
             ValueError: two operators differ in their number of outputs; see also ``replace_vars``.
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> y = F.relu(x)
+            >>> net.add_output(y)
+            >>> net.replace_oprs({y.owner: F.exp(x).owner})
+            >>> net.dest_vars[0].owner.params["mode"]
+            'EXP'
         """
         by = {}
         for old, new in repl_dict.items():
@@ -363,6 +434,13 @@ class Network:
             OpNode, or a list of them.
         Raises:
             AssertionError: there is not exactly one although one is expected.
+        Example:
+            >>> from megengine.utils.network_node import Host2DeviceCopy
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.get_opr_by_type(Host2DeviceCopy).name
+            'x'
         """
         return _found(self.opr_filter.type(oprcls), unique, f"operators of type {oprcls.__name__}")
 
@@ -376,6 +454,12 @@ class Network:
             OpNode, or a list of them.
         Raises:
             AssertionError: there is not exactly one although one is expected.
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.get_opr_by_name("x")
+            x{Host2DeviceCopy}
         """
         return _found(self.opr_filter.name(name), unique, f"operators named {name!r}")
 
@@ -389,47 +473,116 @@ class Network:
             VarNode, or a list of them.
         Raises:
             AssertionError: there is not exactly one although one is expected.
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.get_var_by_name("x") is x
+            True
         """
         return _found(self.var_filter.name(name), unique, f"variables named {name!r}")
 
     def get_var_receive_oprs(self, var: Tensor) -> list[OpNode]:
-        """The operators that read a variable, as far as the outputs need them."""
+        """The operators that read a variable and that outputs depend on.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> len(net.get_var_receive_oprs(x))
+            1
+        """
         return self.opr_filter.has_input(var).as_list()
 
     def get_dep_oprs(self, var: Tensor) -> list[OpNode]:
-        """The operators that a variable needs, inputs and constants too, in their order."""
+        """The operators that a variable depends on, including inputs and constants, in order.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> [opr.name for opr in net.get_dep_oprs(x)]
+            ['x']
+        """
         return get_oprs_seq([as_varnode(var)], prune_immtensor=False)
 
     @property
     def opr_filter(self) -> "NodeFilter":
-        """All operators that the outputs need."""
+        """All operators that the outputs depend on.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.opr_filter.as_count()
+            2
+        """
         return NodeFilter(self.all_oprs)
 
     @property
     def var_filter(self) -> "NodeFilter":
-        """All variables that the outputs need."""
+        """All variables that the outputs depend on.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.var_filter.as_count()
+            2
+        """
         return NodeFilter(self.all_vars)
 
     @property
     def params_filter(self) -> "NodeFilter":
-        """The constants that the outputs need."""
+        """The constants that the outputs depend on.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(x + net.make_const([1.0, 2.0], name="c"))
+            >>> net.params_filter.as_unique().name
+            'c'
+        """
         return self.opr_filter.param_provider()
 
     @property
     def data_providers_filter(self) -> "NodeFilter":
-        """The inputs that the outputs need."""
+        """The inputs that the outputs depend on.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.data_providers_filter.as_unique().name
+            'x'
+        """
         return self.opr_filter.data_provider()
 
     @property
     def dest_vars(self) -> list[VarNode]:
-        """The outputs."""
+        """The outputs.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> len(net.dest_vars)
+            1
+        """
         return [self.graph.variable(number) for number in self.graph.outputs]
 
     output_vars = dest_vars
 
     @property
     def input_vars(self) -> list[VarNode]:
-        """The inputs that the outputs need, the nearest to them first."""
+        """The inputs that the outputs need, the nearest to them first.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> [var.name for var in net.input_vars]
+            ['x']
+        """
         return get_dep_vars(self.dest_vars, "Host2DeviceCopy")
 
     @property
@@ -448,22 +601,54 @@ class Network:
 
     @property
     def all_vars_dict(self) -> "OrderedDict[str, VarNode]":
-        """All variables by name."""
+        """All variables by name.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> "x" in net.all_vars_dict
+            True
+        """
         return self.var_filter.as_dict()
 
     @property
     def all_vars_map(self) -> dict[int, VarNode]:
-        """All variables by ``id``."""
+        """All variables by ``id``.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.all_vars_map[x.id] is x
+            True
+        """
         return {var.id: var for var in self.all_vars}
 
     @property
     def all_oprs_map(self) -> dict[int, OpNode]:
-        """All operators by ``id``."""
+        """All operators by ``id``.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.all_oprs_map[x.owner.id] is x.owner
+            True
+        """
         return {opr.id: opr for opr in self.all_oprs}
 
     @property
     def all_oprs_dict(self) -> "OrderedDict[str, OpNode]":
-        """All operators by name."""
+        """All operators by name.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> "x" in net.all_oprs_dict
+            True
+        """
         return self.opr_filter.as_dict()
 
 

@@ -184,12 +184,28 @@ class NetworkNode:
 
     @property
     def graph(self) -> OpenGraph:
-        """The graph that it is a part of."""
+        """The graph that it is a part of.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.graph is net.graph
+            True
+        """
         return self._graph
 
     @property
     def id(self) -> int:
-        """A number; no other variable, or no other operator, of the graph has it."""
+        """A number; no other variable, or no other operator, of the graph has it.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.id != (x + 1).id
+            True
+        """
         return self._number
 
 
@@ -231,24 +247,57 @@ class VarNode(NetworkNode, Tensor):
 
     @property
     def var(self) -> "VarNode":
-        """This object, for MegEngine's extra level."""
+        """The variable itself, for compatibility with MegEngine.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.var is x
+            True
+        """
         return self
 
     @property
     def owner(self) -> "OpNode":
-        """The operator that computes it; inputs and constants are operators, too."""
+        """The operator that computes it; inputs and constants are operators, too.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.owner
+            x{Host2DeviceCopy}
+        """
         return self.graph.operator(self.graph.owner(self._number))
 
     op = owner  # as variables of ``core.tensor.megbrain_graph`` have it
 
     @property
     def users(self) -> list["OpNode"]:
-        """The operators that read it."""
+        """The operators that read it.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> y = F.relu(x)
+            >>> [op.type for op in x.users]
+            ['Elemwise']
+        """
         return [self.graph.operator(number) for number in self.graph.readers(self._number)]
 
     @property
     def partial_shape(self) -> tuple[int, ...] | None:
-        """Size of each axis; None if they are known only at run time."""
+        """Size of each axis; None if they are known only at run time.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.partial_shape
+            (2, 3)
+        """
         try:
             return self._tuple_shape
         except RuntimeError:
@@ -266,6 +315,12 @@ class VarNode(NetworkNode, Tensor):
             axis: which one.
         Returns:
             VarNode, int32, shape ``(1,)``.
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.shapeof(1).numpy()
+            array([3], dtype=int32)
         """
         return _mge.ops.shape_of(self)[axis].reshape(1)
 
@@ -335,7 +390,15 @@ class OpNode(NetworkNode):
 
     @property
     def graph_type(self) -> str:
-        """The type in MegEngine's graphs, such as ``"ConvolutionForward"``."""
+        """The type in MegEngine's graphs, such as ``"ConvolutionForward"``.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> F.relu(x).owner.graph_type
+            'Elemwise'
+        """
         name = type(self).__name__
         kind = self.graph.operator_type(self._number)[0]
         return name if name in CLASSES else _TYPES.get(kind, kind)
@@ -344,6 +407,13 @@ class OpNode(NetworkNode):
     def params(self) -> Any:
         """The parameters: a mapping, by this engine's and MegEngine's names; ``mode`` is that of
         Elemwise and Reduce. For a graph from ``load_graph``, JSON text.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> F.relu(x).owner.params["mode"]
+            'RELU'
         """
         return self.graph.params_of(self)
 
@@ -353,8 +423,8 @@ class OpNode(NetworkNode):
         come first.
 
         Raises:
-            ValueError: it reads more values than are given, or would have to wait for itself.
-            RuntimeError: it refuses them.
+            ValueError: there are too few inputs, or the operator would depend on itself.
+            RuntimeError: the operator does not support them.
         """
         kind, mode = self.graph.operator_type(self._number)
         found = [self.graph.variable(number) for number in self.graph.inputs_of(self._number)]
@@ -368,16 +438,32 @@ class OpNode(NetworkNode):
 
     @property
     def outputs(self) -> tuple[VarNode, ...]:
-        """Its outputs."""
+        """Its outputs.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.owner.outputs
+            (VarNode:x,)
+        """
         return tuple(map(self.graph.variable, self.graph.outputs_of(self._number)))
 
     def add_inp_var(self, x: VarNode) -> None:
-        """Let an operator that takes any number of inputs read one more.
+        """Append an input to an operator with any number of inputs.
 
         Args:
             x: the new last input.
         Raises:
             RuntimeError: the operator does not support it.
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> y = F.concat([x, x])
+            >>> y.owner.add_inp_var(x)
+            >>> y.shape
+            (6, 3)
         """
         self.inputs = [*self.inputs, x]
 
@@ -393,19 +479,35 @@ class OpNode(NetworkNode):
         return opr
 
     def compile(self, graph: OpenGraph | None = None) -> tuple[VarNode, ...]:
-        """Bring it into a graph, with all that it needs.
+        """Copy the operator, with its dependencies, into a graph.
 
         Args:
             graph: the target graph; None: its own.
         Returns:
             The outputs in that graph.
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> other = Network()
+            >>> (y,) = F.relu(x).owner.compile(other.graph)
+            >>> y.graph is other.graph
+            True
         """
         graph = self.graph if graph is None else graph
         return tuple(graph.variable(graph.number_of(var)) for var in self.outputs)
 
     @property
     def priority(self) -> tuple[int, int]:
-        """Its position: operators run in the order of the graph, without other priorities."""
+        """Its position: operators run in the order of the graph, without other priorities.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.owner.priority < F.relu(x).owner.priority
+            True
+        """
         return (0, self._number)
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from .network_node import ConstOpBase, Host2DeviceCopy, NetworkNode, OpNode, Var
 
 
 class NodeFilter:
-    """Nodes of a graph, of which others are chosen step by step.
+    """Nodes of a graph; each method narrows them down.
 
     Args:
         node_iter: the nodes.
@@ -30,38 +30,100 @@ class NodeFilter:
 
     @classmethod
     def make_all_deps(cls, *dest_vars: VarNode) -> "NodeFilter":
-        """All operators that variables need."""
+        """All operators that variables depend on.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> NodeFilter.make_all_deps(F.relu(x)).as_count()
+            2
+        """
         return NodeFilter(get_oprs_seq(list(dest_vars), prune_immtensor=False))
 
     def __iter__(self) -> Iterator[NetworkNode]:
         return iter(self._nodes)
 
     def type(self, node_type: type) -> "NodeFilter":
-        """The nodes of a class of ``network_node``."""
+        """The nodes of a class of ``network_node``.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.opr_filter.type(Host2DeviceCopy).as_count()
+            1
+        """
         return NodeFilterType(self, node_type)
 
     def check_type(self, node_type: type) -> "NodeFilter":
-        """All, which have to be of a class: another one is a TypeError."""
+        """All nodes. Iterating raises TypeError for a node of another class.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.data_providers_filter.check_type(Host2DeviceCopy).as_count()
+            1
+        """
         return NodeFilterCheckType(self, node_type)
 
     def not_type(self, node_type: type) -> "NodeFilter":
-        """The nodes that are not of a class."""
+        """The nodes that are not of a class.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.opr_filter.not_type(Host2DeviceCopy).as_count()
+            1
+        """
         return NodeFilterNotType(self, node_type)
 
     def param_provider(self) -> "NodeFilter":
-        """The constants among operators."""
+        """The constants among operators.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(x + net.make_const([1.0, 2.0]))
+            >>> net.opr_filter.param_provider().as_count()
+            1
+        """
         return self.type(ConstOpBase)
 
     def data_provider(self) -> "NodeFilter":
-        """The inputs among operators."""
+        """The inputs among operators.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.opr_filter.data_provider().as_unique().name
+            'x'
+        """
         return self.type(Host2DeviceCopy)
 
     def name(self, pattern: str, ignorecase: bool = True) -> "NodeFilter":
         """The nodes whose full names match.
 
         Args:
-            pattern: with ``*`` and ``?``, or a regular expression behind a ``~``.
-            ignorecase: letters match in both cases.
+            pattern: with ``*`` and ``?``, or a regular expression after ``~``.
+            ignorecase: ignore the case of letters.
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.var_filter.name("x*").as_count()
+            1
+            >>> net.var_filter.name("~^[xyz]$").as_count()
+            1
         """
         return NodeFilterName(self, pattern, ignorecase)
 
@@ -70,26 +132,69 @@ class NodeFilter:
 
         Raises:
             TypeError: ``var`` is not a variable, or there are nodes other than operators.
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.opr_filter.has_input(x).as_count()
+            1
         """
         return NodeFilterHasInput(self, var)
 
     def as_list(self) -> list[NetworkNode]:
-        """A list of them."""
+        """The nodes as a list.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> [node.name for node in net.data_providers_filter.as_list()]
+            ['x']
+        """
         return list(self)
 
     def as_unique(self) -> NetworkNode:
-        """The only node; ValueError if there is not exactly one."""
+        """The only node. Raises ValueError if there is not exactly one.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.data_providers_filter.as_unique().name
+            'x'
+        """
         found = self.as_list()
         if len(found) != 1:
             raise ValueError(f"expected exactly one node, there are {len(found)}: {found[:8]}")
         return found[0]
 
     def as_dict(self) -> "OrderedDict[str, NetworkNode]":
-        """The nodes by name, in order."""
+        """The nodes by name, in order.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> list(net.data_providers_filter.as_dict())
+            ['x']
+        """
         return OrderedDict((node.name, node) for node in self)
 
     def as_count(self) -> int:
-        """The number of nodes."""
+        """The number of nodes.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> net.data_providers_filter.as_count()
+            1
+        """
         return sum(1 for _ in self)
 
 

@@ -145,17 +145,32 @@ class Profiler:
 
     @property
     def path(self) -> str:
-        """The file of the first format."""
+        """The file of the first format.
+
+        Example:
+            >>> Profiler("folder").path.endswith(".chrome_timeline.json")
+            True
+        """
         return self.format_path(self._path, self._pid, self._formats[0])
 
     @property
     def directory(self) -> str:
-        """The folder of the files."""
+        """The folder of the files.
+
+        Example:
+            >>> Profiler("folder").directory
+            'folder'
+        """
         return self._path
 
     @property
     def formats(self) -> list[str]:
-        """The formats to write."""
+        """The formats to write.
+
+        Example:
+            >>> Profiler("folder").formats
+            ['chrome_timeline.json']
+        """
         return self._formats
 
     def format_path(self, path: str, pid: int, format: str) -> str:
@@ -165,14 +180,24 @@ class Profiler:
             path: the folder.
             pid: process id.
             format: its format.
+        Example:
+            >>> Profiler().format_path("folder", 7, "memory_flow.svg")
+            'folder/7.memory_flow.svg'
         """
         return os.path.join(path, f"{pid}.{format}")
 
     def start(self) -> "Profiler":
-        """Record from now on.
+        """Start recording.
 
         Raises:
-            RuntimeError: a profiler records already.
+            RuntimeError: another profiler is recording.
+        Example:
+            >>> import tempfile
+            >>> profiler = Profiler(tempfile.mkdtemp())
+            >>> _ = profiler.start()
+            >>> is_profiling()
+            True
+            >>> profiler.stop()
         """
         global _running
         if _running is not None:
@@ -190,10 +215,17 @@ class Profiler:
         return self
 
     def stop(self) -> None:
-        """Record no longer, and write the files.
+        """Stop recording and write the files.
 
         Raises:
             OSError: a file cannot be written.
+        Example:
+            >>> import tempfile
+            >>> profiler = Profiler(tempfile.mkdtemp())
+            >>> _ = profiler.start()
+            >>> profiler.stop()
+            >>> os.path.exists(profiler.path)
+            True
         """
         global _running
         if _running is not self:
@@ -218,7 +250,16 @@ class Profiler:
         self.dump()
 
     def step(self) -> "Profiler":
-        """Mark the end of a step in the profile."""
+        """Mark the end of a step in the profile.
+
+        Example:
+            >>> import tempfile
+            >>> profiler = Profiler(tempfile.mkdtemp())
+            >>> with profiler:
+            ...     for _ in range(2):
+            ...         y = F.ones(3).sum()
+            ...         _ = profiler.step()
+        """
         _note("i", "StopStep")
         return self
 
@@ -227,6 +268,15 @@ class Profiler:
 
         Raises:
             OSError: a file cannot be written.
+        Example:
+            >>> import tempfile
+            >>> profiler = Profiler(tempfile.mkdtemp())
+            >>> with profiler:
+            ...     y = F.ones(3).sum()
+            >>> os.remove(profiler.path)
+            >>> profiler.dump()
+            >>> os.path.exists(profiler.path)
+            True
         """
         if self._recording is None:
             return

@@ -42,20 +42,34 @@ class QATModule(Module):
         return "QAT." + super().__repr__()
 
     def set_qconfig(self, qconfig) -> None:
-        """Take new observers and fake quantisers.
+        """Set new observers and fake quantisers.
 
         Args:
             qconfig: a ``quantization.QConfig``.
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.set_qconfig(min_max_fakequant_qconfig)
+            >>> type(layer.weight_observer).__name__
+            'MinMaxObserver'
         """
         for which in ("act", "weight"):
             self.take(which, qconfig)
 
     def take(self, which: str, qconfig) -> None:
-        """Take a new observer and fake quantiser, in the places of those that are there.
+        """Replace the observer and fake quantiser of weights or of results.
 
         Args:
             which: ``"act"`` or ``"weight"``; parts that the module lacks are skipped.
             qconfig: a ``quantization.QConfig``.
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.take("weight", min_max_fakequant_qconfig)
+            >>> layer.act_observer is None
+            True
         """
         if not getattr(self, f"with_{which}"):
             return
@@ -66,7 +80,7 @@ class QATModule(Module):
             self._prepare(self.weight_observer)
 
     def _prepare(self, observer: Module) -> None:
-        """Tell an observer of channels about the weight."""
+        """Set the weight of an observer of channels."""
         if getattr(self, "weight", None) is not None:
             observer.for_weight(self.weight, channel_axes(self.weight))
 
@@ -76,11 +90,31 @@ class QATModule(Module):
                 part.enable() if enable else part.disable()
 
     def set_fake_quant(self, enable: bool) -> None:
-        """Switch the fake quantisers on or off."""
+        """Switch the fake quantisers on or off.
+
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.set_qconfig(min_max_fakequant_qconfig)
+            >>> layer.set_fake_quant(False)
+            >>> layer.act_fake_quant.enabled
+            False
+        """
         self._switch("fake_quant", enable)
 
     def set_observer(self, enable: bool) -> None:
-        """Switch the observers on or off."""
+        """Switch the observers on or off.
+
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.set_qconfig(min_max_fakequant_qconfig)
+            >>> layer.set_observer(False)
+            >>> layer.act_observer.enabled
+            False
+        """
         self._switch("observer", enable)
 
     # Under MegEngine's name: modules of users call it.
@@ -100,57 +134,124 @@ class QATModule(Module):
         return target
 
     def apply_quant_weight(self, target: Tensor) -> Tensor:
-        """A weight as observer and fake quantiser of weights leave it, with ``qparams``."""
+        """Observe and fake-quantise a weight, and set its ``qparams``.
+
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.set_qconfig(min_max_fakequant_qconfig)
+            >>> layer.apply_quant_weight(Tensor([[127.5, 0.4]]))
+            Tensor([[127.5   0. ]], device=xpux:0)
+        """
         return self._apply_fakequant_with_observer(
             target, self.weight_fake_quant, self.weight_observer
         )
 
     def apply_quant_activation(self, target: Tensor) -> Tensor:
-        """A result as observer and fake quantiser of results leave it, with ``qparams``."""
+        """Observe and fake-quantise a result, and set its ``qparams``.
+
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.set_qconfig(min_max_fakequant_qconfig)
+            >>> layer.apply_quant_activation(Tensor([127.5, 0.4]))
+            Tensor([127.   0.], device=xpux:0)
+        """
         return self._apply_fakequant_with_observer(target, self.act_fake_quant, self.act_observer)
 
     def apply_quant_bias(self, target: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor | None:
-        """A bias on its steps, while weight and result are; see ``quantization.fake_quant_bias``.
+        """Fake-quantise a bias if weight and result are; see ``quantization.fake_quant_bias``.
 
         Args:
             target: the bias, or None.
             inp: the input of the module.
             w_qat: the result of ``apply_quant_weight``.
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> bias = Tensor([0.3])
+            >>> layer.apply_quant_bias(bias, Tensor([1.0]), layer.weight) is bias
+            True
         """
         parts = self.act_fake_quant, self.weight_fake_quant
         quantises = all(part is not None and part.enabled for part in parts)
         return fake_quant_bias(target, inp, w_qat) if quantises else target
 
     def get_weight_dtype(self):
-        """The dtype of the weight to be, None without observer and fake quantiser."""
+        """The quantised dtype of the weight; None without observer and fake quantiser.
+
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.set_qconfig(min_max_fakequant_qconfig)
+            >>> _ = layer(Tensor([[1.0, 2.0]]))
+            >>> layer.get_weight_dtype().metadata["mgb_dtype"]["name"]
+            'QuantizedS8'
+        """
         source = _source_of_qparams(self.weight_fake_quant, self.weight_observer)
         return source and source.get_quantized_dtype()
 
     def get_activation_dtype(self):
-        """The dtype of the result to be, None without observer and fake quantiser."""
+        """The quantised dtype of the result; None without observer and fake quantiser.
+
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.get_activation_dtype() is None
+            True
+        """
         source = _source_of_qparams(self.act_fake_quant, self.act_observer)
         return source and source.get_quantized_dtype()
 
     def get_weight_qparams(self) -> QParams | None:
-        """Quantisation parameters of the weight; None without observer and fake quantiser."""
+        """Quantisation parameters of the weight; None without observer and fake quantiser.
+
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.set_qconfig(min_max_fakequant_qconfig)
+            >>> _ = layer.apply_quant_weight(Tensor([[127.5, 0.4]]))
+            >>> layer.get_weight_qparams().scale
+            Tensor(1.003937, device=xpux:0)
+        """
         source = _source_of_qparams(self.weight_fake_quant, self.weight_observer)
         return source and source.get_qparams()
 
     def get_activation_qparams(self) -> QParams | None:
-        """Quantisation parameters of the result; None without observer and fake quantiser."""
+        """Quantisation parameters of the result; None without observer and fake quantiser.
+
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> from megengine.quantization import min_max_fakequant_qconfig
+            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+            >>> layer.set_qconfig(min_max_fakequant_qconfig)
+            >>> _ = layer.apply_quant_activation(Tensor([-127.5, 0.4]))
+            >>> layer.get_activation_qparams().scale
+            Tensor(1.0, device=xpux:0)
+        """
         source = _source_of_qparams(self.act_fake_quant, self.act_observer)
         return source and source.get_qparams()
 
     @classmethod
     def from_float_module(cls, float_module: Module) -> "QATModule":
-        """The module of this class that does the work of a float one, with the same parameters.
+        """Make the module of this class for a float module, with the same parameters.
 
         Args:
-            float_module: of the class that this one is derived from.
+            float_module: a module of the class that this one is derived from.
         Returns:
             A module without observers and fake quantisers.
         Raises:
             TypeError: it is of another class.
+        Example:
+            >>> import megengine.module.qat as QAT
+            >>> QAT.Linear.from_float_module(M.Linear(2, 3))
+            QAT.Linear(in_features=2, out_features=3, bias=True)
         """
         origin = next(base for base in cls.__mro__ if not issubclass(base, QATModule))
         if not isinstance(float_module, origin):
