@@ -18,7 +18,7 @@ _kept: list[Any] = []
 
 
 def keep(error: BaseException) -> None:
-    """Let it come out of the call of this thread that the callback is a part of."""
+    """Raise it from the call of this thread that runs the callback."""
     _thread.error = error
 
 

@@ -217,7 +217,7 @@ class LiteGlobal:
         device: LiteDeviceType,
         backend: LiteBackend = LiteBackend.LITE_DEFAULT,
     ) -> None:
-        """Tell the process which physical address a piece of virtual memory has on a device.
+        """Register the physical address of virtual memory on a device.
 
         Args:
             vir_ptr: address of the piece; a number or a pointer of ctypes.

@@ -175,7 +175,7 @@ class LiteNetwork(CallsBack):
         library.LITE_set_cpu_inplace_mode(self._network)
 
     def use_tensorrt(self) -> None:
-        """Ask for TensorRT.
+        """Request TensorRT.
 
         Raises:
             RuntimeError: this build has no such support.
@@ -215,7 +215,7 @@ class LiteNetwork(CallsBack):
         return LiteDeviceType(self._get(library.LITE_get_device_type))
 
     def get_model_extra_info(self) -> str:
-        """Return the information that a packed model has besides the network; ``""`` if none."""
+        """Return the additional information of a packed model; ``""`` without it."""
         text, size = c_char_p(), c_int()
         library.LITE_get_model_extra_info(self._network, byref(text), byref(size))
         return _text_of(string_at(text, size.value) if size.value else b"")

@@ -492,7 +492,7 @@ def LiteTensorConcat(
     device_type: LiteDeviceType = LiteDeviceType.LITE_DEVICE_DEFAULT,
     device_id: int = -1,
 ) -> LiteTensor:
-    """Put tensors behind each other along a dimension, as a new one.
+    """Concatenate tensors along a dimension into a new one.
 
     Args:
         tensors: tensors of one type and, except in ``dim``, one shape.

@@ -10,7 +10,7 @@ from ..tensor import Tensor
 
 
 class GradScaler:
-    """Scales gradients up for a backward pass and down again behind it.
+    """Scales gradients up for a backward pass and down again afterwards.
 
     If a gradient is infinite or NaN, all gradients are dropped and the scale shrinks; after
     ``growth_interval`` finite passes it grows.

@@ -53,7 +53,7 @@ full_sync = sync
 
 
 def close() -> None:
-    """Wait for all work; MegEngine's interpreter cannot be used afterwards, here all goes on."""
+    """Wait for all work. Unlike MegEngine's interpreter, this one can be used afterwards."""
     sync()
 
 

@@ -44,7 +44,7 @@ class GradKey(Recording):
             self._tape.start()
 
     def attach(self, tensor: Tensor, callback: Callable | None = None) -> None:
-        """Ask for the gradient of a floating Tensor, which the function is called with."""
+        """Request the gradient of a floating Tensor, which is passed to the function."""
         self.enter()
         self._tape.attach(tensor)
         self._attached.append((weakref.ref(tensor), callback))
@@ -125,7 +125,7 @@ class Grad:
         return self._impl.is_attached_to(tensor)
 
     def wrt(self, *tensors: Tensor, callback: Callable | None = None) -> "Grad":
-        """Ask for the gradients of tensors.
+        """Request the gradients of tensors.
 
         Args:
             tensors: floating Tensors.

@@ -87,7 +87,7 @@ def _named_outputs(output_vars: Mapping[str, Tensor] | Sequence[Tensor]) -> tupl
 
 
 def optimize_for_inference(dest_vars: Sequence[Tensor], **kwargs) -> tuple[list[Tensor], dict]:
-    """Ask for optimisations, which ``dump_graph`` writes down; they happen when the file runs.
+    """Request optimisations. ``dump_graph`` stores them; they are applied when the file runs.
 
     Args:
         dest_vars: outputs of a graph.

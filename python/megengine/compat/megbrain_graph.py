@@ -96,7 +96,7 @@ class Graph(OpenGraph):
         return self
 
     def execute(self) -> None:
-        """Ask for a run, of the values that have come since the last one or are still to come."""
+        """Request a run with the values that are set since the last one or later."""
         if self.results:
             self.feeds.clear()
         self.results.clear()

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Choice(StrEnum):
-    """A value of a parameter that has names: equal to its name, made of it in any case."""
+    """A named value of a parameter. It equals its name and is made from it, ignoring case."""
 
     @classmethod
     def _missing_(cls, value: object) -> Any:

@@ -80,7 +80,7 @@ class Exponential(Distribution):
         return F.log(self.rate) - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability to draw no more than a value.
+        """The probability that a sample is at most a value.
 
         Args:
             value: not negative.

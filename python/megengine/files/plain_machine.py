@@ -25,7 +25,7 @@ class UnsafePickleError(pickle.UnpicklingError):
 
 
 class Name:
-    """Stands for the global object that a file names."""
+    """Represents the global object that a file names."""
 
     __slots__ = ("module", "name")
 

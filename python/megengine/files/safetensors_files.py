@@ -228,7 +228,7 @@ class SafetensorsFile(Mapping):
 
 
 class Shards(Mapping):
-    """The tensors of several files, as an index beside them names them.
+    """The tensors of several files that an index names.
 
     Args:
         index: path of a file in JSON.

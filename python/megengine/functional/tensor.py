@@ -419,7 +419,7 @@ def roll(
     axis: int | Sequence[int] | None = None,
     **others: Any,
 ) -> Tensor:
-    """Elements moved along axes; those that leave at the end come in at the front.
+    """Elements moved along axes; those beyond the end wrap to the front.
 
     Args:
         inp: any rank.

@@ -44,7 +44,7 @@ def check_module_exists(module: str) -> bool:
 
 
 def load_module(name: str, path: str) -> ModuleType:
-    """Run a file as a module; it finds the modules beside it while it runs.
+    """Run a file as a module, which can import the modules of its folder.
 
     Args:
         name: of the module; it does not become importable by it.

@@ -53,7 +53,7 @@ class RecordedNames:
         self.scopes.append((self._trace.step_count, path))
 
     def noted(self, tensor: Tensor, read: Callable[[], int]) -> int:
-        """Reads a number, and takes note of it if it follows from the arguments' shapes.
+        """Reads a number, and records it if it depends on the arguments' shapes.
 
         Args:
             tensor: the value of the function that the number is.

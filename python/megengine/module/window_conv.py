@@ -236,7 +236,7 @@ class RegionRestrictedConv(_WindowConv):
         return (g, oc // g, ic // g, *self.kernel_size)
 
     def get_pad_width(self) -> tuple[tuple[int, int], ...]:
-        """The padding of each axis of (N, C, H, W), before and behind.
+        """The padding of each axis of (N, C, H, W), before and after.
 
         Example:
             >>> M.RegionRestrictedConv(2, 2, 3, 2, padding=(1, 2)).get_pad_width()

@@ -280,7 +280,7 @@ class Correlation(OpDef):
 
 
 class LRN(OpDef):
-    """Values divided by a power of the squares in the channels beside them."""
+    """Values divided by a power of the squares in neighbouring channels."""
 
     n: int = 5
     k: float = 2.0
@@ -318,7 +318,7 @@ class GroupNorm(OpDef):
 
 
 class CvtColor(OpDef):
-    """Other colours, or another order of them; images are (N, H, W, C)."""
+    """Images (N, H, W, C) converted to other colours or another channel order."""
 
     mode: str = "RGB2GRAY"
 

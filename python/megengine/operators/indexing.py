@@ -120,7 +120,7 @@ class Subtensor(_Get, _OfBasic):
 
 
 class SetSubtensor(_Set, _OfBasic):
-    """The first input with the second in a part of it."""
+    """The first input with a part replaced by the second."""
 
 
 class IncrSubtensor(_Add, _OfBasic):

@@ -95,7 +95,7 @@ class TopK(OpDef):
 
 
 class Cumsum(OpDef):
-    """Sums of the elements before each, and of it where ``exclusive`` is False."""
+    """Cumulative sums; ``exclusive`` sums omit the element itself."""
 
     axis: int = _ALL
     exclusive: bool = True

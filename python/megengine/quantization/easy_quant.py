@@ -23,7 +23,7 @@ def _cosine(x: np.ndarray, y: np.ndarray) -> float:
 def apply_easy_quant(
     module: Module, data: Tensor, start: float = 0.8, stop: float = 1.2, num: int = 40
 ) -> Any:
-    """Search better scales for a calibrated net, module by module, each behind those before it.
+    """Search better scales for a calibrated network, one module after another.
 
     Args:
         module: the net, with ``passive_qconfig`` and scales: after ``reset_qconfig``.

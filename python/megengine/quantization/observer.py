@@ -496,7 +496,7 @@ class PassiveObserver(Observer):
         return self.qparams
 
     def set_qparams(self, qparams: QParams) -> None:
-        """Give it scale and zero point.
+        """Set the scale and the zero point.
 
         Args:
             qparams: parameters of its dtype, with a scale.

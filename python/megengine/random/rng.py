@@ -88,7 +88,7 @@ class RNG:
         return get_rng_state() if self._stream is None else self._stream.words
 
     def set_state(self, state: list[int] | dict) -> None:
-        """Bring the stream to where it was.
+        """Restore the state of the stream.
 
         Args:
             state: the result of ``get_state``.
@@ -177,7 +177,7 @@ class RNG:
         return _mge.ops.permutation(self._next_state(), n=count, dtype=dtype)
 
     def shuffle(self, inp: Tensor) -> None:
-        """Bring the rows of a Tensor into random order, in place.
+        """Shuffle the rows of a Tensor in place.
 
         Args:
             inp: rank 1 or more.

@@ -59,7 +59,7 @@ class varNode:
         return self.dependence_list
 
     def get_reference_list(self) -> list["varNode"]:
-        """The values that are computed of it."""
+        """The values that are computed from it."""
         return self.reference_list
 
     def show_src_info(self) -> None:

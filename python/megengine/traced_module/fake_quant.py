@@ -53,7 +53,7 @@ class FakeQuantize(_FakeQuantize, QParamsModuleMixin):
         return self.qparams
 
     def set_qparams(self, qparams: QParams) -> None:
-        """Give it scale and zero point.
+        """Set the scale and the zero point.
 
         Args:
             qparams: of its dtype.

@@ -11,7 +11,7 @@ from .node import ModuleNode, Node
 
 
 def all_exprs(graph, is_recursive: bool) -> Iterator[Expr]:
-    """The expressions of a graph, each inner graph behind the first call of it."""
+    """The expressions of a graph, each inner graph after its first call."""
     seen: set[int] = set()
 
     def visit(part):

@@ -131,7 +131,7 @@ def register_supported_type(
 
 
 class ArgsIndex:
-    """Stands for the value at a place of a list of leaves."""
+    """Represents the value at a position of a list of leaves."""
 
     def __init__(self, index: int = 0, name: str = ""):
         self.index = index

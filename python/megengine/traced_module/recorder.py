@@ -279,7 +279,7 @@ class Recorder:
         return self._record(expr, result)
 
     def enter_module(self, module: Module, leaves: list, structure, qualname: str):
-        """Record a call of a Module as a graph of it, once for each structure of arguments."""
+        """Record a call of a Module as its graph, once for each structure of arguments."""
         builder = self.builder_of(module)
         if structure in builder.graphs:
             args, kwargs = structure.unflatten(structure.fill(leaves))

@@ -27,7 +27,7 @@ def enable_expr_checker() -> bool:
 
 
 def disable_default_checker() -> bool:
-    """No longer compare the results of the traced module with those of the Module.
+    """Stop comparing the results of the traced module with those of the Module.
 
     Returns:
         Whether that was compared before.

@@ -379,7 +379,7 @@ def build(recorder: Recorder, module: Module, made: dict | None = None) -> Modul
 
 
 class TracedModuleBuilder:
-    """Records calls of a Module and makes the traced module of it.
+    """Records calls of a Module and makes the traced module.
 
     Args:
         mod: the Module.

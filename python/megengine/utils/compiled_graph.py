@@ -28,7 +28,7 @@ class Compiled:
         self._model = model_of(self._outputs)
 
     def execute(self) -> "Compiled":
-        """Compute the variables; ``OutputNode.get_value`` gives them.
+        """Compute the variables; ``OutputNode.get_value`` returns them.
 
         Raises:
             RuntimeError: an input has no value.

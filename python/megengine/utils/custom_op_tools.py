@@ -206,7 +206,7 @@ class FileBaton:
             time.sleep(self.wait_seconds)
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None

@@ -22,7 +22,7 @@ class Future:
         self._value = None
 
     def set(self, value) -> None:
-        """Bring the value.
+        """Set the value.
 
         Raises:
             AssertionError: there is one already.

@@ -85,7 +85,7 @@ def get_opr_type(opr: OpNode) -> str:
 
 
 def graph_traversal(outputs: Sequence[Tensor]):
-    """The relations needed to walk the graph behind variables.
+    """The relations needed to traverse the graph that variables depend on.
 
     Args:
         outputs: VarNodes of one graph.

@@ -618,7 +618,7 @@ class ConstOpBase(OpNode):
         return self.outputs[0].numpy()
 
     def set_value(self, data, device=None) -> None:
-        """Give it other values; shapes are inferred anew.
+        """Replace the values; shapes are inferred again.
 
         Args:
             data: number or list, converted to the constant's dtype, NumPy array or Tensor.

@@ -65,7 +65,7 @@ def register_receptive_field(*modules: type) -> Callable:
 
 
 def enable_receptive_field() -> None:
-    """Tell receptive fields with operations: of the nodes of a graph, which know their inputs.
+    """Report receptive fields with the operations of graph nodes, which know their inputs.
 
     Example:
         >>> enable_receptive_field()
@@ -76,7 +76,7 @@ def enable_receptive_field() -> None:
 
 
 def disable_receptive_field() -> None:
-    """Tell no receptive fields.
+    """Stop reporting receptive fields.
 
     Example:
         >>> disable_receptive_field()

@@ -83,7 +83,7 @@ def _shapes_of(shape) -> list:
 
 
 def attr_value_proto(shape, dtype, attr: dict) -> dict[str, AttrValue]:
-    """Attributes that a node shows besides its name.
+    """Attributes that a node shows in addition to its name.
 
     Args:
         shape: shape of its output, or a list of shapes; None: unknown.

@@ -9,7 +9,7 @@ from .module import QuantizedModule, converted
 
 @converted("M.Linear(3, 2)", "(1, 3)")
 class Linear(QuantizedModule):
-    """``module.Linear`` in integers; ``from_qat_module`` gives it a weight.
+    """``module.Linear`` in integers; ``from_qat_module`` sets the weight.
 
     Args:
         dtype: of the result.

@@ -154,7 +154,7 @@ class CIFAR10(VisionDataset):
         return (list(images), *classes)
 
     def process(self) -> tuple:
-        """Read the files of the wanted half: as ``bytes2array`` gives them."""
+        """Read the files of the requested half in the form of ``bytes2array``."""
         names = self.train_batch if self.train else self.test_batch
         return self.bytes2array([os.path.join(self.target_file, name) for name in names])
 
