@@ -19,7 +19,7 @@ std::vector<float> data_for(const mge::PortInfo& port) {
     return std::vector<float>(size_t(port.spec.numel()), 1.0F);
 }
 
-// Shapes are those of the file, but for the batch.
+// Shapes are those of the file, except for the batch.
 mge::TensorSpecs specs_with_batch(const mge::Graph& graph, int64_t batch) {
     mge::TensorSpecs specs;
     for (mge::ValueId id : graph.inputs()) {
@@ -75,7 +75,7 @@ int main(int argc, char** argv) try {
     }
     return run(argv[1], argc > 2 ? std::atoll(argv[2]) : 0);
 } catch (const mge::Error& error) {
-    // The codes are those of the tools: docs/error-codes.md.
+    // The exit codes of the tools: docs/error-codes.md.
     std::cerr << error.what() << '\n';
     return int(error.code());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the likeliest classes of a picture.
+// Prints the likeliest classes of a picture.
 //
 //     classify MODEL IMAGE.ppm
 //
@@ -21,7 +21,7 @@ void fill(lite::Tensor& input, const Image& image) {
     if (layout.ndim != 4 || layout.data_type != LITE_FLOAT)
         throw std::runtime_error("the model does not take images of float32");
     size_t channels = layout.shapes[1], height = layout.shapes[2], width = layout.shapes[3];
-    // One picture, whatever batch the model was written with.
+    // One picture, regardless of the batch size of the model.
     layout.shapes[0] = 1;
     input.set_layout(layout);
     auto* out = static_cast<float*>(input.get_memory_ptr());

@@ -64,7 +64,7 @@ def dump(name, path, batch=1, seed=0):
         return net(x)
 
     forward(Tensor(seeded_input(name, (batch, *MODELS[name][1]), seed)))
-    # The graph as it is: what compiling makes of it is what these models are there to show.
+    # The graph as recorded: the models show what compiling makes of it.
     forward.dump(str(path), arg_names=["x"], output_names=["y"], no_change_graph=True)
 
 

@@ -12,7 +12,7 @@ def conv_norm(in_channels, out_channels, kernel, stride=1):
 
 
 def shortcut(in_channels, out_channels, stride):
-    """Return the projection beside a block that changes the shape, else None."""
+    """Return the projection shortcut of a block that changes the shape, else None."""
     if stride == 1 and in_channels == out_channels:
         return None
     return M.Sequential(*conv_norm(in_channels, out_channels, 1, stride))

@@ -62,6 +62,6 @@ def load_seeded_weights(module, seed=0):
 
 
 def seeded_input(name, shape, seed=0):
-    """Return the float32 input of the net `name` that goes with `seed`."""
+    """Return the float32 input of the net `name` for `seed`."""
     random = np.random.RandomState((zlib.crc32(("input:" + name).encode()) + seed) % 2**32)
     return random.standard_normal(shape).astype(np.float32)

@@ -13,12 +13,12 @@ def conv_norm(in_channels, out_channels, kernel, stride=1, groups=1):
 
 
 def interleave(a, b):
-    """Return the channels a0, b0, a1, b1 …: what shuffling the joined channels gives."""
+    """Return the channels a0, b0, a1, b1 …: the joined channels, shuffled."""
     return F.flatten(F.stack([a, b], axis=2), 1, 2)
 
 
 class InvertedResidual(M.Module):
-    """Two branches whose channels are interleaved; with stride 1 one of them is the input."""
+    """Two branches whose channels are interleaved; with stride 1 one branch is the input."""
 
     def __init__(self, in_channels, out_channels, stride):
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels weighted by what the whole image shows (Hu et al., 2018)."""
+"""Channels weighted by features of the whole image (Hu et al., 2018)."""
 
 import megengine.functional as F
 import megengine.module as M

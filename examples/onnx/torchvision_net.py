@@ -70,7 +70,7 @@ def serve(sealed, key, cache, batches):
 
 def main():
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("."), help="folder for what is written")
+    parser.add_argument("--out", type=Path, default=Path("."), help="folder of the written files")
     parser.add_argument("--name", default="mobilenet_v2", help="network of torchvision.models")
     parser.add_argument("--model", type=Path, help="an ONNX file of a network of images instead")
     parser.add_argument("--size", type=int, default=224, help="height and width of an image")

@@ -7,7 +7,7 @@ using namespace mge;
 
 constinit const OpInfo Snake::info = define<Snake>();
 
-// The shape rule: what the output looks like, or an error that says what to change.
+// The shape rule: returns the shape and dtype of the output, or throws an error that says what to change.
 TensorSpecs Snake::infer(const Params& p, std::span<const TensorSpec> in) {
     if (!(p.alpha > 0)) throw_user(name, text("alpha has to be positive, got ", p.alpha), ErrorClass::value);
     if (!is_float(in[0].dtype))

@@ -22,7 +22,7 @@ Prepared prepare(const PrepareContext& context) {
         State{problem.inputs[0].numel(), problem.as<Snake::Params>().alpha, problem.inputs[0].dtype});
 }
 
-// The reference comes first: obvious, slow, for every dtype, and what the others are judged by.
+// The reference comes first: obvious, slow, for every dtype. Other kernels are compared with it.
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quickstart"))
 from nets import DigitNet, ResNet  # noqa: E402
 from train import load_data, train  # noqa: E402
 
-# Each network, and how many pixels a pixel of the data becomes along each side.
+# Each network, and the factor by which images are enlarged along each side.
 NETS = {"small": (DigitNet, 1), "resnet": (ResNet, 4)}
 
 

@@ -23,7 +23,7 @@ class DigitNet(M.Module):
 
 
 class Block(M.Module):
-    """Two convolutions beside a way that goes past them; sums are quantised, too."""
+    """Two convolutions with a shortcut; sums are quantised, too."""
 
     def __init__(self, in_channels, out_channels, stride):
         super().__init__()

@@ -185,7 +185,7 @@ TEST(RealCgroups, FindsQuotaOfThisMachine) {
     if (!set_quota(outer, 150'000) || !set_quota(inner, 50'000)) {
         fs::remove(inner, error);
         fs::remove(outer, error);
-        GTEST_SKIP() << "the groups around this process have less";
+        GTEST_SKIP() << "ancestor groups have a lower limit";
     }
     auto percent_in = [](const fs::path& group) {
         pid_t child = ::fork();

@@ -146,7 +146,7 @@ TEST(SharedMemory, TwoRunsAtOnceAreAnError) {
 // The run was the parent's, on a thread that the child does not have.
 TEST(SharedMemory, IsFreeInAChildMadeDuringARun) {
 #ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "the sanitizer knows threads by their addresses, which a child of fork() uses again";
+    GTEST_SKIP() << "the sanitizer identifies threads by addresses, which a child of fork() reuses";
 #endif
     struct Waiting : StepObserver {
         std::latch began{1}, may_end{1};

@@ -124,7 +124,7 @@ TEST(SplitViews, BlockedImagesAreCutInPlace) {
     auto& values = program->values();
     auto is_blocked_view = [](auto& v) { return v.view_of != no_value && !v.spec.layout.is_plain(); };
     if (std::ranges::none_of(values, [](auto& v) { return !v.spec.layout.is_plain(); }))
-        GTEST_SKIP() << "no kernel works in that layout here";
+        GTEST_SKIP() << "no kernel supports that layout on this machine";
     EXPECT_EQ(std::ranges::count_if(values, is_blocked_view), 2);
     EXPECT_EQ(count_steps(*program, "split"), 0u);
     std::mt19937 random(5);

@@ -89,7 +89,7 @@ TEST_F(Memory, LargeBlocksAreReturned) {
         EXPECT_EQ(cpu_.memory().in_heap, in_heap);
     }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "what is seen is the sanitizer's memory too";
+    GTEST_SKIP() << "the figures include the sanitizer's memory";
 #endif
     seen();
     std::vector<std::string> strings;

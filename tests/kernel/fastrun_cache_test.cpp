@@ -393,7 +393,7 @@ protected:
     }
     static void drop_privileges() {
         constexpr uid_t unprivileged = 65534;
-        if (::getuid() == 0 && ::seteuid(unprivileged) != 0) GTEST_SKIP() << "there is no user nobody to be";
+        if (::getuid() == 0 && ::seteuid(unprivileged) != 0) GTEST_SKIP() << "there is no user 'nobody'";
     }
     Sample sample_{3};
 };

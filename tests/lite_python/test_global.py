@@ -244,7 +244,7 @@ LiteNetwork(config).load(sys.argv[1])
 """
 
 
-@pytest.mark.skipif(is_library_for_deployment(), reason="that library holds OpenSSL")
+@pytest.mark.skipif(is_library_for_deployment(), reason="that library contains OpenSSL")
 def test_without_openssl_dependent_functions_raise(tmp_path, models):
     (tmp_path / "libcrypto.so.3").write_bytes(b"")  # found before the real one
     paths = f"{tmp_path}:{os.environ.get('LD_LIBRARY_PATH', '')}"

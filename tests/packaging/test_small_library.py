@@ -17,7 +17,7 @@ NEEDED = {"libdnnl", "libxxhash", "libm", "libc", "ld-linux-x86-64"}
 def library(build_dir):
     path = build_dir / "lib/lite/liblite_shared.so"
     if not path.exists():
-        pytest.skip("a build with sanitizers has none")
+        pytest.skip("builds with sanitizers have none")
     return path
 
 

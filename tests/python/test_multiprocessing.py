@@ -280,7 +280,7 @@ def hold(tensors, done):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.skipif(not ON_GPU, reason="memory of a CPU lives as long as somebody has it")
+@pytest.mark.skipif(not ON_GPU, reason="CPU memory lives as long as its references")
 def test_gpu_memory_lives_as_long_as_its_references():
     context = mp.get_context("spawn")
     tensors, done = context.Queue(), context.Queue()

@@ -303,7 +303,7 @@ def test_other_machines_find_the_one_that_calls_itself_localhost():
         try:
             probe.connect(("192.0.2.1", 9))  # nothing is sent
         except OSError:
-            pytest.skip("this machine has no address that others reach")
+            pytest.skip("this machine has no public address")
         address = probe.getsockname()[0]
     # The second process does the same on another machine.
     assert hosts_of_two_processes(address) == [

@@ -241,7 +241,7 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.skipif("MGE_SANITIZED" in os.environ, reason="the sanitizer keeps what is freed")
+@pytest.mark.skipif("MGE_SANITIZED" in os.environ, reason="the sanitizer keeps freed memory")
 def test_many_round_trips_need_no_more_memory():
     array = np.zeros(10_000, np.float32)
 

@@ -125,7 +125,7 @@ def test_to_the_host_and_refusals():
         from_dlpack(other)
 
 
-@pytest.mark.skipif(mge.get_device_count("gpu") < 2, reason="there are no two GPUs here")
+@pytest.mark.skipif(mge.get_device_count("gpu") < 2, reason="needs two GPUs")
 def test_the_second_gpu():
     x = on_gpu([3.0], number=1)
     assert x.__dlpack_device__() == (2, 1)

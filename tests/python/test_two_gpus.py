@@ -16,9 +16,7 @@ from megengine.device import default_device, get_allocated_memory, get_default_d
 from megengine.jit import trace
 from megengine.optimizer import LAMB, SGD, Adadelta, Adagrad, Adam
 
-pytestmark = pytest.mark.skipif(
-    mge.get_device_count("gpu") < 2, reason="there are no two GPUs here"
-)
+pytestmark = pytest.mark.skipif(mge.get_device_count("gpu") < 2, reason="needs two GPUs")
 
 
 def test_the_current_device_is_that_of_a_thread_and_is_restored():

@@ -377,7 +377,7 @@ def test_affine_without_its_factors(name):
         lambda: F.conv1d(ones(1, 2, 3), ones(1, 2, 1), ones(1)),
         pytest.param(
             lambda: F.nn.ctc_loss(F.full((2, 1, 2), 0.5), Tensor([2]), Tensor([1, 1]), Tensor([1])),
-            marks=pytest.mark.skipif(ON_GPU, reason="lengths are looked at on the CPU alone"),
+            marks=pytest.mark.skipif(ON_GPU, reason="lengths are checked on CPUs only"),
         ),
         lambda: F.batch_norm(ones(2, 3)),
         lambda: F.vision.nms(ones(3, 4), ones(2), 0.5),

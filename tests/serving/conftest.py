@@ -25,7 +25,7 @@ from server_processes import (  # noqa: E402
 def serve_python():
     """The interpreter of the environment with the servers' packages."""
     if not PYTHON.exists():
-        pytest.skip(f"no environment with servers: {PYTHON}; scripts/test makes it")
+        pytest.skip(f"no environment with servers: {PYTHON}; scripts/test creates it")
     return PYTHON
 
 

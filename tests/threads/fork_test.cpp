@@ -85,7 +85,7 @@ protected:
 
 TEST_F(Fork, ChildrenWorkWhileOtherThreadsHoldLocks) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "the sanitizers themselves keep locks of other threads in the child";
+    GTEST_SKIP() << "sanitizers keep locks of other threads in the child";
 #endif
     set_default_threads(1);
     Busy busy(folder_ / "cache.sqlite");

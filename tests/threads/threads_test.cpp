@@ -62,7 +62,7 @@ TEST_F(Team, ChildrenComputeAfterFork) {
 
 TEST_F(Team, ChildrenComputeWhileAnotherThreadComputes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "the sanitizers themselves keep locks of other threads in the child";
+    GTEST_SKIP() << "sanitizers keep locks of other threads in the child";
 #endif
     Tensor x = numbers();
     float expected = compute(x);

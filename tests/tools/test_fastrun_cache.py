@@ -136,7 +136,7 @@ def test_a_cache_that_cannot_be_written_is_read(tool_path, run_tool, small_model
     try:
         as_unprivileged(tool_path, TOOL, "--version")
     except (PermissionError, subprocess.SubprocessError):
-        pytest.skip("the build tree is closed to other users, or there is nobody to be")
+        pytest.skip("the build tree is closed to other users, or there is no user 'nobody'")
     folder = Path(tempfile.mkdtemp(prefix="mge_shared_"))  # pytest's own folders are private
     try:
         cache, model = folder / "cache.sqlite", folder / "model.mge"

@@ -185,7 +185,7 @@ def homeless(tool_path):
     try:
         run("--version", folder="/tmp")
     except (OSError, subprocess.SubprocessError):
-        pytest.skip("the build tree is closed to other users, or there is no such user to be")
+        pytest.skip("the build tree is closed to other users, or the user does not exist")
     return run
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells the likeliest classes of a picture.
+"""Prints the likeliest classes of a picture.
 
     python classify.py MODEL IMAGE.npy
 

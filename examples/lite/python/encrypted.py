@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model under a cipher of the application's own. XOR hides nothing: it stands for a real one.
+"""A model under a cipher of the application's own. XOR hides nothing: it is a placeholder.
 
     python encrypted.py MODEL SECRET KEY
 

@@ -86,7 +86,7 @@ protected:
     void SetUp() override {
         InFolder::SetUp();
 #ifdef __SANITIZE_ADDRESS__
-        GTEST_SKIP() << "reading all memory means terabytes of the sanitizer's own";
+        GTEST_SKIP() << "reading all memory reads terabytes of the sanitizer";
 #endif
         SecretBytes key = generate_key(), content(3 * default_chunk_bytes / 2);
         fill_random(content.span());

@@ -166,7 +166,7 @@ TEST(Conv2d, HasGradientsOfSmallWeightsInBothOrdersOfChannels) {
 
 // Vectors of 8 and 4 floats take few channels and few tiles: a panel that is not full, one tile of an image.
 TEST(Conv2d, ComputesByWinogradWhereVectorsAreShort) {
-    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is faster there";
+    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is faster on this machine";
     const ConvCase cases[] = {
         {{1, 16, 18, 35}, {16, 16, 3, 3}, {.padding = {1, 1}}},
         {{1, 24, 9, 12}, {40, 24, 3, 3}, {.padding = {1, 1}, .activation = Activation::relu}},
@@ -193,7 +193,7 @@ TEST(Conv2d, ComputesPointwiseOnSmallImages) {
 
 // Several strips with a shorter last one, fewer channels of y than of x.
 TEST(Conv2d, ComputesPointwiseWithCostlyActivations) {
-    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library computes them there";
+    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library computes them on this machine";
     const ConvCase cases[] = {
         {{1, 96, 28, 33}, {24, 96, 1, 1}, {.activation = Activation::silu}},
         {{1, 13, 61, 59}, {19, 13, 1, 1}, {.activation = Activation::gelu}},
@@ -205,7 +205,8 @@ TEST(Conv2d, ComputesPointwiseWithCostlyActivations) {
 
 // Fewer channels of y than of x, so many of x that strips have few pixels.
 TEST(Conv2d, ComputesPointwiseToFewerChannels) {
-    if (cpu_isa() < Isa::avx2 || cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is as fast there";
+    if (cpu_isa() < Isa::avx2 || cpu_isa() >= Isa::avx512)
+        GTEST_SKIP() << "the library is as fast on this machine";
     const ConvCase cases[] = {
         {{1, 960, 7, 7}, {160, 960, 1, 1}, {}},
         {{1, 1411, 8, 8}, {20, 1411, 1, 1}, {.activation = Activation::relu}},
@@ -217,7 +218,7 @@ TEST(Conv2d, ComputesPointwiseToFewerChannels) {
 
 // Sums in one piece and in several, windows partly and wholly beside the image, one pixel of it each.
 TEST(Conv2d, ComputesStridedWindows) {
-    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured there";
+    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured on this machine";
     const ConvCase cases[] = {
         {{1, 64, 14, 14},
          {72, 64, 3, 3},
@@ -252,7 +253,7 @@ TEST(Conv2d, ComputesSmallImages) {
 // Rows of one tile and of several, borders on every side, images smaller than a window, channels that fill no
 // block.
 TEST(Conv2d, ComputesDepthwise) {
-    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured there";
+    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured on this machine";
     const ConvCase cases[] = {
         {{1, 32, 14, 14}, {32, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
         {{2, 11, 7, 19}, {11, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 11, .activation = Activation::relu}},
