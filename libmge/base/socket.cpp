@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_poll(100);
 std::atomic<void (*)()> interruption{nullptr};
+thread_local void (*interruption_of_thread)() = nullptr;
 
 [[noreturn]] void throw_network(const char* action, const std::string& host, int port, const char* reason) {
     throw UserError(text("cannot ", action, " ", host, ":", port, ": ", reason));
@@ -128,7 +129,10 @@ int wait_for_events(std::span<pollfd> entries, Deadline end) {
 
 void set_interruption(void (*may_throw)()) { interruption = may_throw; }
 
+void set_interruption_of_thread(void (*may_throw)()) { interruption_of_thread = may_throw; }
+
 void check_interruption() {
+    if (interruption_of_thread) return interruption_of_thread();
     if (auto may_throw = interruption.load()) may_throw();
 }
 

@@ -43,6 +43,8 @@ int wait_for_events(std::span<pollfd> entries, Deadline end);
 // A function that may end waits by throwing: it is called ten times a second during a wait and after a
 // signal. By default there is no such function.
 MGE_API void set_interruption(void (*may_throw)());
+// Replaces it on the calling thread.
+MGE_API void set_interruption_of_thread(void (*may_throw)());
 // Calls it, for waits of another kind.
 MGE_API void check_interruption();
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <functional>
 #include <mutex>
 #include <utility>
 
@@ -274,6 +275,8 @@ public:
         slot.any = true;
     }
     bool any(uint64_t node) const { return slots_[node - first_].any; }
+    // The gradient of a node's first output so far; may be null.
+    const Tensor& first(uint64_t node) const { return slots_[node - first_].first; }
     // Moves the gradients of a node's outputs to `grads`.
     void take(uint64_t node, std::span<Tensor> grads) {
         Slot& slot = slots_[node - first_];
@@ -314,8 +317,39 @@ public:
         note_unused(y);
     }
 
-    // Returns the gradients of `leaves`, which are node numbers.
-    Tensors run(std::span<const uint64_t> leaves) {
+    // The last node of the pass that adds to the gradient of a leaf.
+    struct LastAddition {
+        uint64_t node;
+        size_t leaf;
+    };
+    // The additions to the leaves on which ys depend, in the order of the pass.
+    std::vector<LastAddition> last_additions(std::span<const Tensor> ys, std::span<const uint64_t> leaves) {
+        std::vector<bool> is_reached(last_ - first_);
+        std::vector<uint64_t> first_user(leaves.size(), last_);
+        for (auto& y : ys)
+            if (follows(y)) is_reached[Recorder::node_of(y) - first_] = true;
+        for (uint64_t number = last_; number-- > first_;) {
+            if (!is_reached[number - first_]) continue;
+            for (auto& input : recorder_.nodes[number].inputs()) {
+                if (!follows(input)) continue;
+                uint64_t source = Recorder::node_of(input);
+                is_reached[source - first_] = true;
+                auto leaf = std::ranges::lower_bound(leaves, source);
+                if (leaf != leaves.end() && *leaf == source)
+                    first_user[size_t(leaf - leaves.begin())] = number;
+            }
+        }
+        std::vector<LastAddition> additions;
+        for (size_t i = 0; i < leaves.size(); ++i)
+            if (first_user[i] != last_) additions.push_back({first_user[i], i});
+        std::ranges::stable_sort(additions, std::greater{}, &LastAddition::node);
+        return additions;
+    }
+
+    // Returns the gradients of `leaves`, which are node numbers. `additions`: those after which on_ready is
+    // called.
+    Tensors run(std::span<const uint64_t> leaves, std::span<const LastAddition> additions,
+                const Tape::OnReady& on_ready) {
         Tensors result(leaves.size());
         for (uint64_t number = last_; number-- > first_;) {
             TapeNode& node = recorder_.nodes[number];
@@ -331,6 +365,8 @@ public:
                 visit(number, node, leaf_grad);
             }
             drop(recorder_.nodes[number]);
+            for (; !additions.empty() && additions[0].node == number; additions = additions.subspan(1))
+                if (auto& grad = arrived_.first(leaves[additions[0].leaf])) on_ready(additions[0].leaf, grad);
         }
         return result;
     }
@@ -481,7 +517,15 @@ void Tape::stop() {
 
 bool Tape::is_recording() const { return bit_ >= 0 && (recorder_->active_bits >> bit_ & 1); }
 
-Tensors Tape::backward(std::span<const Tensor> ys, std::span<const Tensor> dys) {
+std::vector<size_t> Tape::arrival_order(std::span<const Tensor> ys) const {
+    check_thread("arrival_order");
+    std::vector<size_t> order;
+    for (auto& addition : BackwardPass(*recorder_, bit_, first_node_).last_additions(ys, leaves_))
+        order.push_back(addition.leaf);
+    return order;
+}
+
+Tensors Tape::backward(std::span<const Tensor> ys, std::span<const Tensor> dys, const OnReady& on_ready) {
     check_thread("backward");
     if (!dys.empty() && dys.size() != ys.size())
         throw_user(
@@ -495,7 +539,9 @@ Tensors Tape::backward(std::span<const Tensor> ys, std::span<const Tensor> dys) 
         MixedPrecisionPaused as_recorded;  // gradients have the dtypes of their values
         BackwardPass pass(*recorder_, bit_, first_node_);
         for (size_t i = 0; i < ys.size(); ++i) pass.seed(ys[i], dys.empty() ? Tensor() : dys[i]);
-        grads = pass.run(leaves_);
+        std::vector<BackwardPass::LastAddition> additions;
+        if (on_ready) additions = pass.last_additions(ys, leaves_);
+        grads = pass.run(leaves_, additions, on_ready);
     }
     release();
     return grads;

@@ -5,6 +5,7 @@
 // tapes. A backward pass applies ordinary operators, which older tapes record in turn: this gives higher
 // derivatives.
 
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -40,8 +41,14 @@ public:
     bool is_recording() const;
     // Returns the gradients of sum(ys · dys) in the order of attaching. A null dy counts as ones. A gradient
     // is null if no y depends on the value, or if the value is itself a y and no recorded operator used it.
-    // Stops recording and frees the tape's nodes.
-    Tensors backward(std::span<const Tensor> ys, std::span<const Tensor> dys);
+    // Stops recording and frees the tape's nodes. `on_ready(i, gradient)` is called with the gradient of
+    // attached value i as soon as no later part of the pass adds to it, in the order of arrival_order(ys). It
+    // is not called for values that no operator has used.
+    using OnReady = std::function<void(size_t, const Tensor&)>;
+    Tensors backward(std::span<const Tensor> ys, std::span<const Tensor> dys, const OnReady& on_ready = {});
+    // The attached values on which ys depend, as positions in the order of attaching, in the order in which
+    // backward(ys) computes their gradients.
+    std::vector<size_t> arrival_order(std::span<const Tensor> ys) const;
     // Frees everything that the tape holds.
     void release();
 

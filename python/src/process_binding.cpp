@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
@@ -18,6 +19,9 @@
 #include "libmge/base/socket.h"
 #include "libmge/comm/engine.h"
 #include "libmge/comm/process_mesh.h"
+#include "libmge/ops/collective/exchange_queue.h"
+#include "libmge/ops/collective/host_exchange.h"
+#include "libmge/ops/collective/reduction.h"
 #include "python/src/errors.h"
 
 namespace nb = nanobind;
@@ -105,10 +109,32 @@ std::vector<nb::bytes> exchange_bytes(nb::bytes mine, const std::string& what) {
     return result;
 }
 
+// The bytes of all processes of a group, in its order.
+std::vector<nb::bytes> gather_bytes(nb::bytes mine, const std::vector<int64_t>& ranks, int64_t rank,
+                                    const std::string& what) {
+    std::span from(reinterpret_cast<const std::byte*>(mine.c_str()), mine.size());
+    std::vector<std::byte> all(mine.size() * ranks.size());
+    {
+        nb::gil_scoped_release released;
+        ops::exchange_on_host({{ops::CollectiveMode::all_gather, ranks, rank}, DType::u8, what}, from, all);
+    }
+    std::vector<nb::bytes> result;
+    for (size_t i = 0; i < ranks.size(); ++i)
+        result.emplace_back(reinterpret_cast<const char*>(all.data()) + i * mine.size(), mine.size());
+    return result;
+}
+
+void abort_reduction(const std::string& reduction, const std::vector<int64_t>& ranks, int64_t rank,
+                     bool first) {
+    nb::gil_scoped_release released;
+    ops::abort_reduction({.reduction = reduction, .ranks = ranks, .rank = rank, .first = first});
+}
+
 void close_processes(bool has_failed) {
     auto processes = communicator();
     if (!processes) return;
     nb::gil_scoped_release released;
+    ops::ExchangeQueue::of_process().cancel();  // no caller waits for its jobs any more
     processes->close(has_failed);
     set_communicator(nullptr);
 }
@@ -133,6 +159,15 @@ void add_processes(PyObject* object) {
         "raise it after `limit` seconds without an answer.");
     module.def("exchange_bytes", exchange_bytes, nb::arg("mine"), nb::arg("what"),
                "Returns the bytes of all processes by rank. All must have the same size.");
+    module.def(
+        "gather_bytes", gather_bytes, nb::arg("mine"), nb::arg("ranks"), nb::arg("rank"), nb::arg("what"),
+        "Returns the bytes of all processes of a group in its order. All must have the same size. Runs at "
+        "once, even while operators are recorded.");
+    module.def("abort_reduction", abort_reduction, nb::arg("reduction"), nb::arg("ranks"), nb::arg("rank"),
+               nb::arg("first"),
+               "Ends a backward pass that has failed in this process at the reduction that would be next.");
+    module.def("forget_reductions", ops::forget_reductions, nb::arg("prefix"),
+               "Frees the buffers of reductions whose names begin with `prefix`.");
     module.def("close_processes", close_processes, nb::arg("has_failed"),
                "Ends the work with the other processes. After a failure, MPI ends the others too.");
     module.def(

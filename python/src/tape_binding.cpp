@@ -2,9 +2,12 @@
 #include "python/src/tape_binding.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/vector.h>
 
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "libmge/eager/tape.h"
 #include "python/src/errors.h"
@@ -86,14 +89,31 @@ void refuse_complex(nb::handle object, const char* where) {
                    ErrorClass::type);
 }
 
-nb::list backward(Tape& tape, nb::handle ys, nb::handle dys) {
+// Calls a Python function with the position of an attached value and its gradient.
+Tape::OnReady call_when_ready(nb::handle function) {
+    if (function.is_none()) return {};
+    return [function](size_t i, const Tensor& grad) {
+        nb::gil_scoped_acquire gil;
+        nb::object tensor = nb::steal(wrap_tensor(grad));
+        nb::object position = nb::int_(i);
+        PyObject* arguments[] = {position.ptr(), tensor.ptr()};
+        Reference result(PyObject_Vectorcall(function.ptr(), arguments, std::size(arguments), nullptr));
+        if (!result) throw PythonError{};
+    };
+}
+
+std::vector<size_t> arrival_order(const Tape& tape, nb::handle ys) {
+    return tape.arrival_order(tensor_list(ys, "Tape.arrival_order"));
+}
+
+nb::list backward(Tape& tape, nb::handle ys, nb::handle dys, nb::handle on_ready) {
     for (nb::handle y : ys) refuse_complex(y, "backward");
     Tensors y_values = tensor_list(ys, "Tape.backward");
     Tensors dy_values = dys.is_none() ? Tensors() : tensor_list(dys, "Tape.backward");
     Tensors grads;
     {
         nb::gil_scoped_release released;
-        grads = tape.backward(y_values, dy_values);
+        grads = tape.backward(y_values, dy_values, call_when_ready(on_ready));
     }
     return wrap_list(grads);
 }
@@ -132,8 +152,13 @@ void add_tape(PyObject* module_object) {
         .def("start", &Tape::start, "Starts recording.")
         .def("stop", &Tape::stop, "Stops recording and keeps the recorded operators.")
         .def("backward", &backward, nb::arg("ys"), nb::arg("dys").none() = nb::none(),
+             nb::arg("on_ready").none() = nb::none(),
              "Returns the gradients in the order of attaching and ends the tape. The gradient of an "
-             "independent value is None.")
+             "independent value is None. on_ready(i, gradient) is called during the pass when the gradient "
+             "of attached value i is complete.")
+        .def("arrival_order", &arrival_order, nb::arg("ys"),
+             "Returns the positions of the attached values on which ys depend, in the order of their "
+             "gradients.")
         .def("release", &Tape::release, "Discards the recording.")
         .def_prop_ro("is_recording", &Tape::is_recording);
     nb::class_<PausedRecording>(module, "PausedRecording", "Pauses all tapes of this thread until end().")

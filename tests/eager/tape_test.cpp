@@ -288,6 +288,25 @@ TEST(Tape, ReturnsSecondDerivatives) {
     }
 }
 
+TEST(Tape, ReportsCompleteGradientsDuringThePass) {
+    Tape tape;
+    Tensor a = tape.attach(vector_of({2})), b = tape.attach(vector_of({3}));
+    Tensor unused = tape.attach(vector_of({5})), elsewhere = tape.attach(vector_of({7}));
+    tape.start();
+    Tensor early = ops::mul(a, a);
+    Tensor other = ops::mul(elsewhere, early);
+    Tensor y = ops::mul(ops::mul(early, b), b);
+    std::vector<std::pair<size_t, float>> ready;
+    EXPECT_THAT(tape.arrival_order({&y, 1}), ElementsAre(1, 0));
+    Tensors grads = tape.backward(
+        {&y, 1}, {}, [&](size_t i, const Tensor& grad) { ready.emplace_back(i, grad.data<float>()[0]); });
+    EXPECT_THAT(ready, ElementsAre(std::pair(1, 24), std::pair(0, 36)));
+    EXPECT_THAT(values_of(grads[0]), ElementsAre(36));
+    EXPECT_THAT(values_of(grads[1]), ElementsAre(24));
+    EXPECT_FALSE(grads[2] || grads[3]);
+    EXPECT_FALSE(is_recorded(other));
+}
+
 TEST(Tape, HoldsManyNodes) {
     Tape tape;
     Tensor x = tape.attach(vector_of({1, 2}));

@@ -7,6 +7,8 @@
 #include "libmge/comm/communicator.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/collective/collective.h"
+#include "libmge/ops/collective/exchange_queue.h"
+#include "libmge/ops/collective/host_exchange.h"
 #include "libmge/ops/effect/on_host.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -22,10 +24,9 @@ using Mode = CollectiveMode;
 constexpr size_t block_bytes = 4 << 20;
 
 struct State {
-    Collective::Params params;
-    TensorSpec x, y;
+    HostExchange exchange;
+    size_t x_bytes, y_bytes;
     DeviceId device;
-    std::string what;  // for the other processes
 };
 
 Prepared prepare(const PrepareContext& context) {
@@ -33,7 +34,9 @@ Prepared prepare(const PrepareContext& context) {
     auto& p = problem.as<Collective::Params>();
     auto what = text(EnumNames<Mode>::names[size_t(p.mode)], " of ", problem.inputs[0].dtype,
                      " in processes ", to_text(p.ranks));
-    return Prepared::make(State{p, problem.inputs[0], problem.outputs[0], problem.device, std::move(what)});
+    auto& x = problem.inputs[0];
+    return Prepared::make(
+        State{{p, x.dtype, std::move(what)}, x.bytes(), problem.outputs[0].bytes(), problem.device});
 }
 
 template <class T>
@@ -61,27 +64,28 @@ void reduce(DType dtype, Mode mode, const std::vector<const std::byte*>& parts, 
     });
 }
 
-// One run of the operator.
 class Exchange {
 public:
-    explicit Exchange(const State& state)
-        : state_(state),
+    explicit Exchange(const HostExchange& exchange)
+        : exchange_(exchange),
           processes_(communicator()),
-          n_(state.params.ranks.size()),
-          me_(size_t(state.params.rank)) {
+          n_(exchange.params.ranks.size()),
+          me_(size_t(exchange.params.rank)) {
         if (n_ == 1) return;
-        auto largest = *std::ranges::max_element(state.params.ranks);
+        auto& ranks = exchange.params.ranks;
+        auto largest = *std::ranges::max_element(ranks);
         if (!processes_ || largest >= processes_->size())
             throw_user(Collective::name, text("there is no process ", largest, ": ",
                                               processes_ ? "the group has fewer" : "this one has no others"));
-        if (state.params.ranks[me_] != processes_->rank())
-            throw_user(Collective::name, text("this is process ", processes_->rank(), ", not ",
-                                              state.params.ranks[me_], " of the operator's parameters"));
+        if (ranks[me_] != processes_->rank())
+            throw_user(Collective::name, text("this is process ", processes_->rank(), ", not ", ranks[me_],
+                                              " of the operator's parameters"));
+        ExchangeQueue::of_process().wait_for_all();
         turn_ = processes_->take_turn();
     }
 
     void run(ConstBytes x, Bytes y) {
-        switch (state_.params.mode) {
+        switch (exchange_.params.mode) {
             case Mode::all_reduce_sum:
             case Mode::all_reduce_max:
             case Mode::all_reduce_min:
@@ -116,7 +120,7 @@ private:
     // Part i of n that are as equal as whole elements allow.
     template <class Byte>
     std::span<Byte> share(std::span<Byte> all, size_t i) const {
-        size_t element = size_of(state_.x.dtype), count = all.size() / element;
+        size_t element = size_of(exchange_.dtype), count = all.size() / element;
         size_t begin = count * i / n_, end = count * (i + 1) / n_;
         return all.subspan(begin * element, (end - begin) * element);
     }
@@ -128,11 +132,11 @@ private:
             ConstBytes from = given(i);
             Bytes to = taken(i);
             if (i != me_)
-                transfers.push_back({int(state_.params.ranks[i]), from, to});
+                transfers.push_back({int(exchange_.params.ranks[i]), from, to});
             else if (from.size() == to.size() && from.data() != to.data())
                 std::ranges::copy(from, to.begin());
         }
-        if (n_ > 1) processes_->exchange(state_.what, transfers);
+        if (n_ > 1) processes_->exchange(exchange_.what, transfers);
     }
 
     // y is the reduction of what all processes give this one, each given(i).
@@ -141,7 +145,7 @@ private:
         std::vector<const std::byte*> parts(n_);
         for (size_t i = 0; i < n_; ++i) parts[i] = buffer_.data() + i * y.size();
         move(given, [&](size_t i) { return Bytes(buffer_).subspan(i * y.size(), y.size()); });
-        reduce(state_.x.dtype, state_.params.mode, parts, y.size() / size_of(state_.x.dtype), y.data());
+        reduce(exchange_.dtype, exchange_.params.mode, parts, y.size() / size_of(exchange_.dtype), y.data());
     }
 
     void for_each_block(size_t bytes, auto&& fn) {
@@ -177,7 +181,7 @@ private:
         });
     }
 
-    const State& state_;
+    const HostExchange& exchange_;
     std::shared_ptr<Communicator> processes_;
     std::unique_lock<std::mutex> turn_;
     size_t n_, me_;
@@ -186,16 +190,18 @@ private:
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
-    OnHost x(state.device, launch, 0, state.x.bytes());
-    ConstBytes from(static_cast<const std::byte*>(x.data()), state.x.bytes());
-    Exchange exchange(state);
-    if (state.device.is_host()) return exchange.run(from, {launch.out<std::byte>(0), state.y.bytes()});
-    std::vector<std::byte> y(state.y.bytes());
-    exchange.run(from, y);
+    OnHost x(state.device, launch, 0, state.x_bytes);
+    ConstBytes from(static_cast<const std::byte*>(x.data()), state.x_bytes);
+    if (state.device.is_host())
+        return exchange_on_host(state.exchange, from, {launch.out<std::byte>(0), state.y_bytes});
+    std::vector<std::byte> y(state.y_bytes);
+    exchange_on_host(state.exchange, from, y);
     launch.queue->copy_from_host(launch.outputs[0], y.data(), y.size());
 }
 
 }  // namespace
+
+void exchange_on_host(const HostExchange& exchange, ConstBytes x, Bytes y) { Exchange(exchange).run(x, y); }
 
 KernelList kernels(Cpu, Collective) {
     static constexpr Algorithm list[] = {

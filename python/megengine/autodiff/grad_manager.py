@@ -5,6 +5,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..core.counted import counted
 from ..core.tensor.dtype import is_differentible_dtype
@@ -28,6 +29,33 @@ def get_backwarding_grad_manager() -> "GradManager | None":
         True
     """
     return _backwarding.manager
+
+
+class BackwardCallback:
+    """A callback of ``GradManager.attach`` that is called while ``backward`` runs.
+
+    Other callbacks are called after the backward pass. This one, with the other callbacks of its
+    tensor, is called as soon as the gradient of the tensor is complete, so work that it starts runs
+    beside the rest of the pass.
+    """
+
+    def before_backward(self, manager: "GradManager", ys: list[Tensor]) -> None:
+        """Called before the gradients of ``ys`` are computed."""
+
+    def __call__(self, tensor: Tensor, grad: Tensor):
+        """Return the gradient, or an object whose ``get`` returns it."""
+        return grad
+
+    def after_backward(self, manager: "GradManager") -> Callable[[], None]:
+        """Called when all gradients are known, before their ``get``.
+
+        Returns:
+            A function that is called when all callbacks have returned from this method.
+        """
+        return lambda: None
+
+    def backward_has_failed(self, manager: "GradManager") -> None:
+        """Called instead of ``after_backward`` when the backward pass raises."""
 
 
 class _Attached:
@@ -186,23 +214,54 @@ class GradManager(Recording):
         before, _backwarding.manager = _backwarding.manager, self
         try:
             self._tape.stop()
-            grads = self._tape.backward(*self._with_kept(*distinct_results(ys, dys)))
-            self._deliver(dict(zip(self._on_tape, grads, strict=True)))
+            ys, dys = self._with_kept(*distinct_results(ys, dys))
+            early, callbacks = {}, self._backward_callbacks()
+            for callback in callbacks:
+                callback.before_backward(self, ys)
+            try:
+                grads = self._tape.backward(
+                    ys, dys, functools.partial(self._call_early, early) if callbacks else None
+                )
+                found = self._called(dict(zip(self._on_tape, grads, strict=True)), early)
+            except BaseException:
+                for callback in callbacks:
+                    callback.backward_has_failed(self)
+                raise
+            self._deliver(found, callbacks)
         finally:
             _backwarding.manager = before
             self.release()
 
-    def _deliver(self, grads: dict) -> None:
-        """Callbacks first, all of them, because they may start work that ends later."""
+    def _backward_callbacks(self) -> list[BackwardCallback]:
+        """Each of them once, in the order of attaching."""
+        found = (c for entry in self._attached.values() for c in entry.callbacks)
+        return list(dict.fromkeys(c for c in found if isinstance(c, BackwardCallback)))
+
+    def _call_early(self, results: dict, position: int, grad: Tensor) -> None:
+        """Call the callbacks of a gradient while ``backward`` runs, if one of them wants it."""
+        key = self._on_tape[position]
+        entry = None if key is None else self._attached.get(key)
+        if entry is None or not any(isinstance(c, BackwardCallback) for c in entry.callbacks):
+            return
+        tensor = entry.tensor()
+        if tensor is not None:
+            results[key] = _called(entry, tensor, grad)
+
+    def _called(self, grads: dict, early: dict) -> list[tuple[Tensor, Any]]:
+        """The attached tensors with the results of their callbacks, which may have begun work."""
         found = []
         for key, grad in grads.items():
             entry = self._attached.get(key)
             tensor = None if entry is None else entry.tensor()
             if grad is None or tensor is None:
                 continue
-            for callback in entry.callbacks:
-                grad = callback(tensor, grad)
-            found.append((tensor, grad))
+            found.append((tensor, early[key] if key in early else _called(entry, tensor, grad)))
+        return found
+
+    def _deliver(self, found: list[tuple[Tensor, Any]], callbacks: list[BackwardCallback]) -> None:
+        """Wait for the results of callbacks and add them to ``grad`` of the tensors."""
+        for finish in [callback.after_backward(self) for callback in callbacks]:
+            finish()
         for tensor, grad in found:
             if hasattr(grad, "get") and not isinstance(grad, Tensor):
                 grad = grad.get()
@@ -241,6 +300,13 @@ class GradManager(Recording):
         return GradManagerGroup([self]).merge_with(other)
 
     __ror__ = __or__
+
+
+def _called(entry: _Attached, tensor: Tensor, grad):
+    """The gradient that the callbacks return."""
+    for callback in entry.callbacks:
+        grad = callback(tensor, grad)
+    return grad
 
 
 def _forget(manager: weakref.ref, key: int, reference: weakref.ref) -> None:

@@ -10,6 +10,7 @@ import sys
 import types
 
 from . import functional, group, helper  # noqa: F401
+from .buckets import no_sync
 from .group import (
     WORLD,
     Group,
@@ -55,6 +56,7 @@ __all__ = [
     "launcher",
     "make_allreduce_cb",
     "new_group",
+    "no_sync",
     "override_backend",
     "synchronized",
 ]

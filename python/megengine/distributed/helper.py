@@ -4,16 +4,19 @@
 import functools
 import math
 import multiprocessing
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ..autodiff.grad_manager import get_backwarding_grad_manager
+from .. import _mge
+from ..autodiff.grad_manager import BackwardCallback, GradManager, get_backwarding_grad_manager
 from ..device import get_device_count
 from ..functional.tensor import concat, split
 from ..tensor import Tensor
 from ..utils.future import Future
+from .buckets import GradientBuckets, is_local, wire_dtype_of
 from .functional import _bcast_param, all_reduce_sum
 from .group import (
     WORLD,
@@ -27,6 +30,7 @@ from .group import (
 
 _PROBE_SECONDS = 120  # drivers of GPUs may take some
 _PACK_BYTES = 10 << 20  # gradients are collected up to this size before they are sent
+_BUCKET_BYTES = 25 << 20
 
 
 def get_device_count_by_fork(device_type: str) -> int:
@@ -246,18 +250,37 @@ class _Pack:
         self._has_failed = False
 
 
-class AllreduceCallback:
+class AllreduceCallback(BackwardCallback):
     """A ``GradManager`` callback that replaces each gradient by the processes' sum or mean.
 
-    Gradients are sent to the other processes in batches of about 10 MB.
+    Gradients are exchanged in buckets, in the order in which ``backward`` computes them, by a
+    thread of this process while the rest of ``backward`` runs; ``backward`` returns when all are
+    exchanged. The sum of each element is computed in the order of ranks, so neither the size of
+    buckets nor the overlap changes a bit. Traced functions do the same. All processes have to
+    attach parameters of the same shapes and dtypes in the same order, and ``backward`` has to
+    give gradients for the same ones; the first call compares them.
+
+    Gradients stay on their device; those of a GPU are exchanged through host memory. A callback
+    belongs to the thread that calls ``backward``.
 
     Args:
         reduce_method: ``"sum"`` or ``"mean"``.
         group: the processes; None: all.
         backend: the name that ``get_backend`` returns meanwhile; None: the current one.
+        bucket_bytes: size of a bucket, in bytes of gradients. Small buckets begin earlier, large
+            ones need fewer messages.
+        compress: ``"f16"`` or ``"bf16"`` to exchange float32 gradients in half of their bytes.
+            They are summed and returned in that precision; a mean is divided before the sum, so it
+            cannot overflow.
+        named_parameters: pairs of name and parameter, such as ``net.named_parameters()``, for
+            messages.
     Raises:
-        AssertionError: there is no such method, or ``init_process_group`` was not called.
+        AssertionError: there is no such method or compression, ``bucket_bytes`` is not positive,
+            or ``init_process_group`` was not called.
         TypeError: ``group`` is not a ``Group``.
+        RuntimeError: raised by ``backward`` in all processes if parameters have gradients in some
+            of them only, or if the attached parameters differ; both errors name them. Also if an
+            exchange fails.
     Example:
         >>> import megengine.distributed as dist
         >>> from megengine.autodiff import GradManager
@@ -272,35 +295,140 @@ class AllreduceCallback:
     """
 
     def __init__(
-        self, reduce_method: str, group: Group | None = WORLD, backend: str | None = None
+        self,
+        reduce_method: str,
+        group: Group | None = WORLD,
+        backend: str | None = None,
+        *,
+        bucket_bytes: int = _BUCKET_BYTES,
+        compress: str | None = None,
+        named_parameters: Iterable[tuple[str, Tensor]] = (),
     ) -> None:
         reduce_method = reduce_method.lower()
         assert reduce_method in ("sum", "mean"), (
             f"[AllreduceCallback] reduce_method must be 'sum' or 'mean', got {reduce_method!r}"
         )
+        assert bucket_bytes > 0, (
+            f"[AllreduceCallback] bucket_bytes has to be positive, got {bucket_bytes}"
+        )
         self._reduce_method = reduce_method
         self._group = _as_group(group)
         self._backend = get_backend() if backend is None else backend
+        self._bucket_bytes = bucket_bytes
+        self._wire_dtype = wire_dtype_of(compress)
+        self._names = {id(param): name for name, param in named_parameters}
         self._backward: object = None
         self._pack = _Pack(self._reduced)
+        self._buckets: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by GradManager
+        self._running: GradientBuckets | None = None
+        self._kept = _LocalGradients()
 
-    def __call__(self, param: Tensor, grad: Tensor) -> TensorFuture:
-        """The reduced gradient, which is there when ``get`` returns it.
+    def before_backward(self, manager: GradManager, ys: list[Tensor]) -> None:
+        """Prepare the buckets of a backward pass."""
+        self._running = None
+        if self._group.size == 1 or is_local():
+            return
+        params, positions = [], {}
+        for at, key in enumerate(manager._on_tape):
+            entry = None if key is None else manager._attached.get(key)
+            param = None if entry is None else entry.tensor()
+            if param is not None and self in entry.callbacks:
+                positions[at] = len(params)
+                params.append(param)
+        arriving = manager._tape.arrival_order(ys)
+        order = [positions[at] for at in arriving if at in positions]
+        buckets = self._buckets.get(manager)
+        if buckets is None or not buckets.is_for(params):
+            buckets = self._buckets[manager] = GradientBuckets(
+                params,
+                order,
+                self._group,
+                self._reduce_method,
+                self._bucket_bytes,
+                self._wire_dtype,
+                self._names,
+            )
+            weakref.finalize(buckets, _mge.forget_reductions, buckets.prefix)
+        expected = set(order)
+        local = {
+            i: grad
+            for i, param in enumerate(params)
+            if i not in expected and (grad := self._kept.take(param)) is not None
+        }
+        buckets.begin(params, order, local)
+        self._running = buckets
+
+    def __call__(self, param: Tensor, grad: Tensor) -> Tensor | Future:
+        """The reduced gradient, or a future for it.
 
         Args:
             param: the parameter of the gradient.
             grad: the gradient of this process.
         """
+        if is_local():
+            self._kept.keep(param)
+            return grad
+        kept = self._kept.take(param)
+        if kept is not None:
+            grad = kept + grad
+        # A gradient that is differentiated again needs an operator with a gradient.
+        is_recorded = _mge.is_recorded(grad)
+        if self._running is not None and self._running.has(param) and not is_recorded:
+            return self._running.add(param, grad)
         manager = get_backwarding_grad_manager()
         backward = None if manager is None else manager._tape
         if backward is not self._backward:
             self._backward, self._pack = backward, _Pack(self._reduced)
         return self._pack.add(grad)
 
+    def after_backward(self, manager: GradManager) -> Callable[[], None]:
+        """Exchange the remaining buckets; the result waits for all."""
+        buckets, self._running = self._running, None
+        if buckets is None:
+            return lambda: None
+        buckets.begin_rest()
+
+        def finish() -> None:
+            for param, grad in buckets.end():
+                param.grad = grad if param.grad is None else param.grad + grad
+
+        return finish
+
+    def backward_has_failed(self, manager: GradManager) -> None:
+        """Let ``backward`` of the other processes fail, too."""
+        buckets, self._running = self._running, None
+        if buckets is not None:
+            buckets.abort()
+
     def _reduced(self, grads: list[Tensor]) -> tuple[Tensor, ...]:
         shapes = [grad._tuple_shape for grad in grads]
         with override_backend(self._backend):
             return pack_allreduce_split(grads, shapes, self._group, self._reduce_method)
+
+
+class _LocalGradients:
+    """Which gradients were accumulated in ``no_sync`` blocks, and what the parameters had before.
+
+    ``grad`` of such a parameter has the local part alone until it is exchanged.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, tuple[weakref.ref, Tensor | None]] = {}
+
+    def keep(self, param: Tensor) -> None:
+        """A gradient of this process is about to be added to ``param.grad``."""
+        if id(param) not in self._before or self._before[id(param)][0]() is not param:
+            self._before[id(param)] = (weakref.ref(param), getattr(param, "grad", None))
+            param.grad = None
+
+    def take(self, param: Tensor) -> Tensor | None:
+        """The accumulated gradient; ``param.grad`` is then as it was before, unless it was
+        removed."""
+        reference, before = self._before.pop(id(param), (lambda: None, None))
+        if reference() is not param or param.grad is None:
+            return None
+        kept, param.grad = param.grad, before
+        return kept
 
 
 make_allreduce_cb = AllreduceCallback

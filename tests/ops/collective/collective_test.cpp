@@ -4,11 +4,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <numeric>
+#include <thread>
 
+#include "libmge/base/socket.h"
 #include "libmge/comm/process_mesh.h"
 #include "libmge/mge.h"
+#include "libmge/ops/collective/exchange_queue.h"
+#include "libmge/ops/collective/reduction.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
 
@@ -173,6 +178,96 @@ TEST(Collective, RejectsInvalidValues) {
         EXPECT_THAT(message({.mode = Mode::all_gather, .ranks = {0, 1}, .rank = rank}, other),
                     HasSubstr("all_gather of float32 in processes (0, 1)' with"));
     });
+}
+
+ops::BeginReduction::Params reduction_of(int rank, IntList present) {
+    return {.reduction = "test/0",
+            .parameters = "a\nb",
+            .sizes = {2, 3},
+            .present = std::move(present),
+            .ranks = {0, 1},
+            .rank = rank,
+            .first = true};
+}
+
+TEST(Reduction, SumsWhileTheCallerComputes) {
+    in_processes(2, [](int rank) {
+        Tensor a = make_tensor(DType::f32, {2}, values_in(rank, 2));
+        Tensor b = make_tensor(DType::f32, {3, 1}, values_in(rank, 3));
+        for (bool mean : {false, true}) {
+            auto params = reduction_of(rank, {0, 1});
+            params.mean = mean;
+            Tensor begun = ops::begin_reduction({a, b}, params);
+            // Another exchange waits for those that began before.
+            EXPECT_THAT(values_of(ops::collective(a, {.ranks = {0, 1}, .rank = rank})),
+                        ElementsAre(100, 102));
+            Tensors sums = ops::end_reduction({begun, a, b}, {.reduction = "test/0"});
+            double n = mean ? 2 : 1;
+            EXPECT_THAT(values_of(sums[0]), ElementsAre(100 / n, 102 / n));
+            EXPECT_THAT(values_of(sums[1]), ElementsAre(100 / n, 102 / n, 104 / n));
+            EXPECT_EQ(sums[1].shape(), (Shape{3, 1}));
+        }
+    });
+}
+
+TEST(Reduction, FailsInAllProcessesIfTheirParametersDiffer) {
+    in_processes(2, [](int rank) {
+        Tensor a = make_tensor(DType::f32, {2}, {1, 2}), b = make_tensor(DType::f32, {3}, {1, 2, 3});
+        auto failure = [&](const IntList& present) {
+            Tensor grad = present[0] == 0 ? a : b;
+            Tensor begun = ops::begin_reduction({grad}, reduction_of(rank, present));
+            return error_of<UserError>([&] { ops::end_reduction({begun, grad}, {.reduction = "test/0"}); });
+        };
+        EXPECT_THAT(failure({rank}), HasSubstr("a in process 0, not in 1; b in process 1, not in 0"));
+        EXPECT_THAT(failure({0}), "");
+        if (rank == 0) {
+            ops::abort_reduction(reduction_of(rank, {}));
+        } else {
+            EXPECT_THAT(failure({0}), HasSubstr("the backward pass has failed in process 0"));
+        }
+        EXPECT_THAT(failure({1}), "");
+    });
+}
+
+TEST(Reduction, RefusesWrongArguments) {
+    Tensor a = make_tensor(DType::f32, {2}, {1, 2});
+    auto message = [&](const ops::BeginReduction::Params& params) {
+        return error_of<UserError>([&] { ops::begin_reduction({a}, params); });
+    };
+    EXPECT_THAT(message(reduction_of(0, {})), HasSubstr("0 positions, but 1 gradient"));
+    EXPECT_THAT(message(reduction_of(0, {2})), HasSubstr("below 2, got (2)"));
+    EXPECT_THAT(message(reduction_of(0, {1})), HasSubstr("its parameter has 3 elements"));
+    EXPECT_THAT(message(reduction_of(2, {0})), HasSubstr("a position among 2 processes, got 2"));
+    EXPECT_THAT(error_of<UserError>([&] { ops::end_reduction({a}, {.reduction = "none"}); }),
+                HasSubstr("the reduction 'none' has not begun"));
+}
+
+TEST(ExchangeQueue, RunsInOrderAndPassesErrorsOn) {
+    ops::ExchangeQueue queue;
+    std::vector<int> order;
+    auto first = queue.push([&] { order.push_back(1); });
+    auto second = queue.push([&] { throw UserError("out of luck"); });
+    auto third = queue.push([&] { order.push_back(3); });
+    EXPECT_THAT(error_of<UserError>([&] { queue.wait(second); }), HasSubstr("out of luck"));
+    queue.wait_for_all();
+    EXPECT_THAT(order, ElementsAre(1, 3));
+    queue.wait(third);
+}
+
+TEST(ExchangeQueue, CancelsItsJobs) {
+    ops::ExchangeQueue queue;
+    std::atomic<bool> has_begun = false;
+    auto endless = queue.push([&] {
+        for (has_begun = true;; std::this_thread::yield()) check_interruption();
+    });
+    auto later = queue.push([] { ADD_FAILURE() << "a cancelled job runs"; });
+    while (!has_begun) std::this_thread::yield();
+    queue.cancel();
+    for (auto& job : {endless, later})
+        EXPECT_THAT(error_of<UserError>([&] { queue.wait(job); }), HasSubstr("was interrupted"));
+    bool runs = false;
+    queue.wait(queue.push([&] { runs = true; }));
+    EXPECT_TRUE(runs);
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/collective/reduction.h"
+
+#include <algorithm>
+
+#include "libmge/base/number_text.h"
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo BeginReduction::info = define<BeginReduction>();
+constinit const OpInfo EndReduction::info = define<EndReduction>();
+
+namespace {
+
+// The output of begin_reduction orders the two operators and has no elements.
+TensorSpec token_spec() { return {DType::f32, Shape{0}, {}}; }
+
+void require_reduction(const BeginReduction::Params& p, std::span<const TensorSpec> grads) {
+    auto fail = [](const std::string& message) {
+        throw_user(BeginReduction::name, message, ErrorClass::value);
+    };
+    if (p.present.size() != grads.size())
+        fail(text(counted(p.present.size(), "position"), ", but ", counted(grads.size(), "gradient")));
+    if (p.rank < 0 || p.rank >= int64_t(p.ranks.size()))
+        fail(text("rank has to be a position among ", p.ranks.size(), " processes, got ", p.rank));
+    int64_t last = -1;
+    for (size_t i = 0; i < grads.size(); ++i) {
+        int64_t at = p.present[i];
+        if (at <= last || at >= int64_t(p.sizes.size()))
+            fail(text("positions have to increase and be below ", p.sizes.size(), ", got ",
+                      to_text(p.present)));
+        last = at;
+        auto& shape = grads[i].shape;
+        if (shape.is_known() && !shape.has_symbols() && shape.numel() != p.sizes[size_t(at)])
+            fail(text("gradient ", i, " has shape ", shape, ", but its parameter has ",
+                      counted(size_t(p.sizes[size_t(at)]), "element")));
+    }
+}
+
+}  // namespace
+
+TensorSpecs BeginReduction::infer(const Params& p, std::span<const TensorSpec> grads) {
+    require_reduction(p, grads);
+    auto is_other = [&](auto& grad) { return !is_float(grad.dtype) || grad.dtype != grads[0].dtype; };
+    if (std::ranges::any_of(grads, is_other) || !is_float(p.dtype))
+        throw_user(name, "gradients are floats of one dtype", ErrorClass::type);
+    return {token_spec()};
+}
+
+TensorSpecs EndReduction::infer(const Params& p, std::span<const TensorSpec> in) {
+    TensorSpecs sums;
+    for (auto& like : in.subspan(1)) sums.push_back({p.dtype, like.shape, {}});
+    return sums;
+}
+
+}  // namespace mge::ops
