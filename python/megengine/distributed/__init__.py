@@ -8,6 +8,10 @@ TCP connections.
 
 import sys
 import types
+import warnings
+
+if "megengine.distributed.launch" in sys.orig_argv:  # python -m: the module runs, though imported
+    warnings.filterwarnings("ignore", "'megengine.distributed.launch' found in sys.modules")
 
 from . import functional, group, helper  # noqa: F401
 from .buckets import no_sync
@@ -31,6 +35,7 @@ from .group import (
 )
 from .helper import bcast_list_, make_allreduce_cb, synchronized
 from .launcher import launcher
+from .run import get_restart_count
 from .server import Client, Server
 from .sharded_optimizer import ShardedOptimizer
 
@@ -47,6 +52,7 @@ __all__ = [
     "get_mm_server_addr",
     "get_py_server_addr",
     "get_rank",
+    "get_restart_count",
     "get_world_size",
     "group_barrier",
     "group_end",

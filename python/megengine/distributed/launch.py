@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rank and number of processes from the environment variables of the launcher."""
+"""Rank and number of processes from the environment variables of the launcher.
+
+``python -m megengine.distributed.launch`` is a launcher itself (``run.py``).
+"""
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -141,3 +145,9 @@ def _first_host(hosts: str) -> str:
     if not bracket or "," in prefix:
         return prefix.partition(",")[0]
     return prefix + rest.partition("]")[0].partition(",")[0].partition("-")[0]
+
+
+if __name__ == "__main__":
+    from .run import main  # which is needed only here
+
+    sys.exit(main())

@@ -16,6 +16,7 @@ from ..device import what_is_xpu
 from ..logger import get_logger
 from . import group
 from .helper import get_device_count_by_fork
+from .run import RESTARTS
 from .server import Server
 
 _GRACE_SECONDS = 5  # time for a process to end after a signal
@@ -38,6 +39,10 @@ def _share_processors(processes: int) -> None:
         _mge.set_threads(max(1, _mge.get_threads() // processes))
 
 
+class _ProcessFailure(AssertionError):
+    """A process has not ended with code 0."""
+
+
 class launcher:
     """Run a function in several processes, each with its own rank and device.
 
@@ -56,9 +61,13 @@ class launcher:
         device_type: type of the devices. Processes on a CPU share its processors: each has its
             share of the threads, unless ``MGE_THREADS`` sets a number.
         backend: the name that ``get_backend`` returns.
+        max_restarts: how often all processes are started again after one has failed. The function
+            begins anew; it loads the last checkpoint (``distributed.checkpoint``). Only if all
+            processes are on this machine.
     Raises:
         AssertionError: there is no port although the first process is on another machine; or, in a
             call, a process has failed: ``"subprocess 1 exit with code 3"``. The others are ended.
+        ValueError: ``max_restarts`` is negative, or given for processes on several machines.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.launcher(lambda x: (dist.get_rank(), x))(3)
@@ -82,6 +91,7 @@ class launcher:
         port: int = 0,
         device_type: str = "xpu",
         backend: str = "auto",
+        max_restarts: int = 0,
     ) -> None:
         self.func = func
         self.n_gpus = max(1, get_device_count_by_fork("gpu")) if n_gpus is None else n_gpus
@@ -94,13 +104,30 @@ class launcher:
         assert rank_start == 0 or port != 0, (
             "[launcher] the first process is on another machine: name the port of its server"
         )
+        if max_restarts < 0 or (max_restarts and not self._is_alone()):
+            raise ValueError(
+                f"[launcher] max_restarts is at least 0, and 0 for processes on several machines, "
+                f"got {max_restarts}"
+            )
+        self.max_restarts = max_restarts
         functools.update_wrapper(self, func)
 
     def __call__(self, *args, **kwargs) -> list:
         """Return the function's results in the processes of this machine."""
-        if self.world_size == 1:
+        if self.world_size == 1 and not self.max_restarts:
             self._join(0, self.port)
             return [self.func(*args, **kwargs)]
+        for restarts in range(self.max_restarts):
+            try:
+                return self._run(args, kwargs, restarts)
+            except _ProcessFailure as failure:
+                get_logger().warning(
+                    "%s; restart %d of %d", failure, restarts + 1, self.max_restarts
+                )
+        return self._run(args, kwargs, self.max_restarts)
+
+    def _run(self, args: tuple, kwargs: dict, restarts: int) -> list:
+        """Run the function once in all processes."""
         server = self._serve() if self.rank_start == 0 else None
         port = self.port if server is None else server.py_server_port
         context = multiprocessing.get_context("fork")  # a function may be a local one
@@ -109,7 +136,8 @@ class launcher:
             for device in range(self.n_gpus):
                 receiver, sender = context.Pipe(duplex=False)
                 process = context.Process(
-                    target=self._work, args=(device, port, os.getpid(), sender, args, kwargs)
+                    target=self._work,
+                    args=(device, port, os.getpid(), sender, restarts, args, kwargs),
                 )
                 process.start()
                 sender.close()
@@ -118,6 +146,10 @@ class launcher:
             return self._collect(processes, results)
         finally:
             _end(processes)
+            for receiver in results:
+                receiver.close()
+            if server is not None:
+                server.close()
 
     def _serve(self) -> Server:
         return Server(self.port, "127.0.0.1" if self._is_alone() else "0.0.0.0")
@@ -135,16 +167,25 @@ class launcher:
         group._set_machine_ranks(list(ranks))
 
     def _work(
-        self, device: int, port: int, parent: int, result: Connection, args: tuple, kwargs: dict
+        self,
+        device: int,
+        port: int,
+        parent: int,
+        result: Connection,
+        restarts: int,
+        args: tuple,
+        kwargs: dict,
     ) -> None:
         """The main function of each process."""
         _end_with(parent)
+        os.environ[RESTARTS] = str(restarts)
         if "cpu" in (self.device_type, what_is_xpu()):
             _share_processors(self.n_gpus)
         self._join(device, port)
         result.send(self.func(*args, **kwargs))
         _mge.synchronize()
-        group._leave(group._this())  # such a process skips the functions registered with atexit
+        if self.world_size > 1:
+            group._leave(group._this())  # such a process skips the functions registered with atexit
         if self.world_size > self.n_gpus:
             group.group_barrier()  # the machine of the first process has the server
 
@@ -159,7 +200,10 @@ class launcher:
                 code = process.exitcode  # read first: an ended process sends no more
                 _take(receivers[i], i, results)
                 if code is not None:
-                    assert code == 0, f"subprocess {i + self.rank_start} exit with code {code}"
+                    if code != 0:
+                        raise _ProcessFailure(
+                            f"subprocess {i + self.rank_start} exit with code {code}"
+                        )
                     del running[i]
         if len(results) < len(processes):
             get_logger().warning("subprocess exited with code 0 but did not return a value")
@@ -187,3 +231,4 @@ def _end(processes: list) -> None:
         if process.is_alive():
             process.kill()
         process.join()
+        process.close()

@@ -229,6 +229,10 @@ class Server:
         self._finalizer = weakref.finalize(self, _stop, server)
         _servers.add(self)
 
+    def close(self) -> None:
+        """End the server, its thread and its connections."""
+        self._finalizer()
+
     def _leave_to_parent(self) -> None:
         self._finalizer.detach()  # it would wait for a thread that is not here
         self._server.socket.close()
