@@ -2,7 +2,7 @@
 #pragma once
 // How an elementwise operator gets its kernels from its functor. A group's .cuda.cu contains
 //
-//     template <> ElementwiseKernels elementwise_kernels<ops::Add>() { return numbers<functor::Add>(); }
+//     template <> const ElementwiseKernels Elementwise<ops::Add>::kernels = numbers<functor::Add>();
 
 #include "libmge/kernel/cuda/elementwise.h"
 #include "libmge/kernel/cuda/grid.cuh"

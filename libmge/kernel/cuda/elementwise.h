@@ -31,6 +31,8 @@ struct ElementwiseKernels {
 
 // Specialized by operator, one line each. Ends the link where one is forgotten.
 template <class Operator>
-ElementwiseKernels elementwise_kernels();
+struct Elementwise {
+    static const ElementwiseKernels kernels;
+};
 
 }  // namespace mge::cuda

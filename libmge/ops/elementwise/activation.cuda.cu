@@ -19,52 +19,28 @@ struct Softplus;
 namespace mge::cuda {
 
 template <>
-ElementwiseKernels elementwise_kernels<ops::Gelu>() {
-    return floats<functor::Gelu>();
-}
+const ElementwiseKernels Elementwise<ops::Gelu>::kernels = floats<functor::Gelu>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::GeluSlope>() {
-    return floats<functor::GeluSlope>();
-}
+const ElementwiseKernels Elementwise<ops::GeluSlope>::kernels = floats<functor::GeluSlope>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Hsigmoid>() {
-    return floats<functor::Hsigmoid>();
-}
+const ElementwiseKernels Elementwise<ops::Hsigmoid>::kernels = floats<functor::Hsigmoid>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Hswish>() {
-    return floats<functor::Hswish>();
-}
+const ElementwiseKernels Elementwise<ops::Hswish>::kernels = floats<functor::Hswish>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::LeakyRelu>() {
-    return floats<functor::LeakyRelu>();
-}
+const ElementwiseKernels Elementwise<ops::LeakyRelu>::kernels = floats<functor::LeakyRelu>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Logsigmoid>() {
-    return floats<functor::Logsigmoid>();
-}
+const ElementwiseKernels Elementwise<ops::Logsigmoid>::kernels = floats<functor::Logsigmoid>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Prelu>() {
-    return numbers<functor::Prelu>();
-}
+const ElementwiseKernels Elementwise<ops::Prelu>::kernels = numbers<functor::Prelu>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Relu>() {
-    return numbers<functor::Relu>();
-}
+const ElementwiseKernels Elementwise<ops::Relu>::kernels = numbers<functor::Relu>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Relu6>() {
-    return numbers<functor::Relu6>();
-}
+const ElementwiseKernels Elementwise<ops::Relu6>::kernels = numbers<functor::Relu6>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Sigmoid>() {
-    return floats<functor::Sigmoid>();
-}
+const ElementwiseKernels Elementwise<ops::Sigmoid>::kernels = floats<functor::Sigmoid>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Silu>() {
-    return floats<functor::Silu>();
-}
+const ElementwiseKernels Elementwise<ops::Silu>::kernels = floats<functor::Silu>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Softplus>() {
-    return floats<functor::Softplus>();
-}
+const ElementwiseKernels Elementwise<ops::Softplus>::kernels = floats<functor::Softplus>();
 
 }  // namespace mge::cuda

@@ -26,80 +26,42 @@ struct Sub;
 namespace mge::cuda {
 
 template <>
-ElementwiseKernels elementwise_kernels<ops::Abs>() {
-    return numbers<functor::Abs>();
-}
+const ElementwiseKernels Elementwise<ops::Abs>::kernels = numbers<functor::Abs>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Add>() {
-    return numbers<functor::Add>();
-}
+const ElementwiseKernels Elementwise<ops::Add>::kernels = numbers<functor::Add>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Ceil>() {
-    return numbers<functor::Ceil>();
-}
+const ElementwiseKernels Elementwise<ops::Ceil>::kernels = numbers<functor::Ceil>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Div>() {
-    return floats<functor::Div>();
-}
+const ElementwiseKernels Elementwise<ops::Div>::kernels = floats<functor::Div>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Floor>() {
-    return numbers<functor::Floor>();
-}
+const ElementwiseKernels Elementwise<ops::Floor>::kernels = numbers<functor::Floor>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::FloorDiv>() {
-    return numbers<functor::FloorDiv>();
-}
+const ElementwiseKernels Elementwise<ops::FloorDiv>::kernels = numbers<functor::FloorDiv>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Maximum>() {
-    return numbers<functor::Maximum>();
-}
+const ElementwiseKernels Elementwise<ops::Maximum>::kernels = numbers<functor::Maximum>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Minimum>() {
-    return numbers<functor::Minimum>();
-}
+const ElementwiseKernels Elementwise<ops::Minimum>::kernels = numbers<functor::Minimum>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Mod>() {
-    return numbers<functor::Mod>();
-}
+const ElementwiseKernels Elementwise<ops::Mod>::kernels = numbers<functor::Mod>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Mul>() {
-    return numbers<functor::Mul>();
-}
+const ElementwiseKernels Elementwise<ops::Mul>::kernels = numbers<functor::Mul>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Neg>() {
-    return numbers<functor::Neg>();
-}
+const ElementwiseKernels Elementwise<ops::Neg>::kernels = numbers<functor::Neg>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Reciprocal>() {
-    return floats<functor::Reciprocal>();
-}
+const ElementwiseKernels Elementwise<ops::Reciprocal>::kernels = floats<functor::Reciprocal>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Round>() {
-    return numbers<functor::Round>();
-}
+const ElementwiseKernels Elementwise<ops::Round>::kernels = numbers<functor::Round>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::RoundToEven>() {
-    return numbers<functor::RoundToEven>();
-}
+const ElementwiseKernels Elementwise<ops::RoundToEven>::kernels = numbers<functor::RoundToEven>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Rsqrt>() {
-    return floats<functor::Rsqrt>();
-}
+const ElementwiseKernels Elementwise<ops::Rsqrt>::kernels = floats<functor::Rsqrt>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Sign>() {
-    return numbers<functor::Sign>();
-}
+const ElementwiseKernels Elementwise<ops::Sign>::kernels = numbers<functor::Sign>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Sqrt>() {
-    return floats<functor::Sqrt>();
-}
+const ElementwiseKernels Elementwise<ops::Sqrt>::kernels = floats<functor::Sqrt>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Square>() {
-    return numbers<functor::Square>();
-}
+const ElementwiseKernels Elementwise<ops::Square>::kernels = numbers<functor::Square>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Sub>() {
-    return numbers<functor::Sub>();
-}
+const ElementwiseKernels Elementwise<ops::Sub>::kernels = numbers<functor::Sub>();
 
 }  // namespace mge::cuda

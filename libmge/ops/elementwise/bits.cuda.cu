@@ -17,44 +17,24 @@ struct RightShift;
 namespace mge::cuda {
 
 template <>
-ElementwiseKernels elementwise_kernels<ops::BitwiseAnd>() {
-    return integers<functor::BitwiseAnd>();
-}
+const ElementwiseKernels Elementwise<ops::BitwiseAnd>::kernels = integers<functor::BitwiseAnd>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::BitwiseNot>() {
-    return integers<functor::BitwiseNot>();
-}
+const ElementwiseKernels Elementwise<ops::BitwiseNot>::kernels = integers<functor::BitwiseNot>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::BitwiseOr>() {
-    return integers<functor::BitwiseOr>();
-}
+const ElementwiseKernels Elementwise<ops::BitwiseOr>::kernels = integers<functor::BitwiseOr>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::BitwiseXor>() {
-    return integers<functor::BitwiseXor>();
-}
+const ElementwiseKernels Elementwise<ops::BitwiseXor>::kernels = integers<functor::BitwiseXor>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::LeftShift>() {
-    return integers<functor::LeftShift>();
-}
+const ElementwiseKernels Elementwise<ops::LeftShift>::kernels = integers<functor::LeftShift>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::LogicalAnd>() {
-    return bools<functor::LogicalAnd>();
-}
+const ElementwiseKernels Elementwise<ops::LogicalAnd>::kernels = bools<functor::LogicalAnd>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::LogicalNot>() {
-    return bools<functor::LogicalNot>();
-}
+const ElementwiseKernels Elementwise<ops::LogicalNot>::kernels = bools<functor::LogicalNot>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::LogicalOr>() {
-    return bools<functor::LogicalOr>();
-}
+const ElementwiseKernels Elementwise<ops::LogicalOr>::kernels = bools<functor::LogicalOr>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::LogicalXor>() {
-    return bools<functor::LogicalXor>();
-}
+const ElementwiseKernels Elementwise<ops::LogicalXor>::kernels = bools<functor::LogicalXor>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::RightShift>() {
-    return integers<functor::RightShift>();
-}
+const ElementwiseKernels Elementwise<ops::RightShift>::kernels = integers<functor::RightShift>();
 
 }  // namespace mge::cuda

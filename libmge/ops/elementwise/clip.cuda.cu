@@ -8,8 +8,6 @@ struct Clip;
 namespace mge::cuda {
 
 template <>
-ElementwiseKernels elementwise_kernels<ops::Clip>() {
-    return numbers<functor::Clip>();
-}
+const ElementwiseKernels Elementwise<ops::Clip>::kernels = numbers<functor::Clip>();
 
 }  // namespace mge::cuda

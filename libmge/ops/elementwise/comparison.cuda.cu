@@ -15,36 +15,20 @@ struct NotEqual;
 namespace mge::cuda {
 
 template <>
-ElementwiseKernels elementwise_kernels<ops::Equal>() {
-    return questions<functor::Equal>();
-}
+const ElementwiseKernels Elementwise<ops::Equal>::kernels = questions<functor::Equal>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Greater>() {
-    return questions<functor::Greater>();
-}
+const ElementwiseKernels Elementwise<ops::Greater>::kernels = questions<functor::Greater>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::GreaterEqual>() {
-    return questions<functor::GreaterEqual>();
-}
+const ElementwiseKernels Elementwise<ops::GreaterEqual>::kernels = questions<functor::GreaterEqual>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::IsInf>() {
-    return questions<functor::Isinf>();
-}
+const ElementwiseKernels Elementwise<ops::IsInf>::kernels = questions<functor::Isinf>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::IsNan>() {
-    return questions<functor::Isnan>();
-}
+const ElementwiseKernels Elementwise<ops::IsNan>::kernels = questions<functor::Isnan>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Less>() {
-    return questions<functor::Less>();
-}
+const ElementwiseKernels Elementwise<ops::Less>::kernels = questions<functor::Less>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::LessEqual>() {
-    return questions<functor::LessEqual>();
-}
+const ElementwiseKernels Elementwise<ops::LessEqual>::kernels = questions<functor::LessEqual>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::NotEqual>() {
-    return questions<functor::NotEqual>();
-}
+const ElementwiseKernels Elementwise<ops::NotEqual>::kernels = questions<functor::NotEqual>();
 
 }  // namespace mge::cuda

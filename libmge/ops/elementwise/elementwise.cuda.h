@@ -26,8 +26,7 @@ Support supports_cuda_elementwise(const Problem& problem);
 template <ElementwiseOp O>
 Prepared prepare_on_gpu(const PrepareContext& context) {
     auto& p = context.problem;
-    static const auto kernels = cuda::elementwise_kernels<O>();
-    auto kernel = kernels.by_type[cuda::type_index(p.inputs[0].dtype)];
+    auto kernel = cuda::Elementwise<O>::kernels.by_type[cuda::type_index(p.inputs[0].dtype)];
     return Prepared::make(prepare_cuda_elementwise(p, kernel, p.params, sizeof(typename O::Params)));
 }
 

@@ -14,32 +14,18 @@ struct Pow;
 namespace mge::cuda {
 
 template <>
-ElementwiseKernels elementwise_kernels<ops::Erf>() {
-    return floats<functor::Erf>();
-}
+const ElementwiseKernels Elementwise<ops::Erf>::kernels = floats<functor::Erf>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Exp>() {
-    return floats<functor::Exp>();
-}
+const ElementwiseKernels Elementwise<ops::Exp>::kernels = floats<functor::Exp>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Expm1>() {
-    return floats<functor::Expm1>();
-}
+const ElementwiseKernels Elementwise<ops::Expm1>::kernels = floats<functor::Expm1>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Log>() {
-    return floats<functor::Log>();
-}
+const ElementwiseKernels Elementwise<ops::Log>::kernels = floats<functor::Log>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Log1p>() {
-    return floats<functor::Log1p>();
-}
+const ElementwiseKernels Elementwise<ops::Log1p>::kernels = floats<functor::Log1p>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Logaddexp>() {
-    return floats<functor::Logaddexp>();
-}
+const ElementwiseKernels Elementwise<ops::Logaddexp>::kernels = floats<functor::Logaddexp>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Pow>() {
-    return floats<functor::Pow>();
-}
+const ElementwiseKernels Elementwise<ops::Pow>::kernels = floats<functor::Pow>();
 
 }  // namespace mge::cuda

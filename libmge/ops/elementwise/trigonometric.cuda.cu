@@ -20,56 +20,30 @@ struct Tanh;
 namespace mge::cuda {
 
 template <>
-ElementwiseKernels elementwise_kernels<ops::Acos>() {
-    return floats<functor::Acos>();
-}
+const ElementwiseKernels Elementwise<ops::Acos>::kernels = floats<functor::Acos>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Acosh>() {
-    return floats<functor::Acosh>();
-}
+const ElementwiseKernels Elementwise<ops::Acosh>::kernels = floats<functor::Acosh>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Asin>() {
-    return floats<functor::Asin>();
-}
+const ElementwiseKernels Elementwise<ops::Asin>::kernels = floats<functor::Asin>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Asinh>() {
-    return floats<functor::Asinh>();
-}
+const ElementwiseKernels Elementwise<ops::Asinh>::kernels = floats<functor::Asinh>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Atan>() {
-    return floats<functor::Atan>();
-}
+const ElementwiseKernels Elementwise<ops::Atan>::kernels = floats<functor::Atan>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Atan2>() {
-    return floats<functor::Atan2>();
-}
+const ElementwiseKernels Elementwise<ops::Atan2>::kernels = floats<functor::Atan2>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Atanh>() {
-    return floats<functor::Atanh>();
-}
+const ElementwiseKernels Elementwise<ops::Atanh>::kernels = floats<functor::Atanh>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Cos>() {
-    return floats<functor::Cos>();
-}
+const ElementwiseKernels Elementwise<ops::Cos>::kernels = floats<functor::Cos>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Cosh>() {
-    return floats<functor::Cosh>();
-}
+const ElementwiseKernels Elementwise<ops::Cosh>::kernels = floats<functor::Cosh>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Sin>() {
-    return floats<functor::Sin>();
-}
+const ElementwiseKernels Elementwise<ops::Sin>::kernels = floats<functor::Sin>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Sinh>() {
-    return floats<functor::Sinh>();
-}
+const ElementwiseKernels Elementwise<ops::Sinh>::kernels = floats<functor::Sinh>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Tan>() {
-    return floats<functor::Tan>();
-}
+const ElementwiseKernels Elementwise<ops::Tan>::kernels = floats<functor::Tan>();
 template <>
-ElementwiseKernels elementwise_kernels<ops::Tanh>() {
-    return floats<functor::Tanh>();
-}
+const ElementwiseKernels Elementwise<ops::Tanh>::kernels = floats<functor::Tanh>();
 
 }  // namespace mge::cuda
