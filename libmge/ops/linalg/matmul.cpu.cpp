@@ -2,14 +2,8 @@
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/kernel/cpu/activation_apart.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
+#include "libmge/ops/linalg/matmul_algorithms.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
-#include "libmge/ops/linalg/matmul_integer.h"
-#include "libmge/ops/linalg/matmul_onednn.h"
-#include "libmge/ops/linalg/matmul_outer.h"
-#include "libmge/ops/linalg/matmul_packed.h"
-#include "libmge/ops/linalg/matmul_row.h"
-#include "libmge/ops/linalg/matmul_small.h"
-#include "libmge/ops/linalg/matmul_split.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {

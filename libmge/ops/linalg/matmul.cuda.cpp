@@ -5,9 +5,8 @@
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul.h"
-#include "libmge/ops/linalg/matmul_cublaslt.h"
+#include "libmge/ops/linalg/matmul_algorithms.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
-#include "libmge/ops/linalg/matmul_tiled.h"
 
 namespace mge::ops {
 namespace {

@@ -2,7 +2,7 @@
 // cuBLASLt counts in columns. To it our row-major y = a b is the transposed y' = b' a': its first operand is
 // our b, its rows are our columns, and the bias, one value per row, is ours.
 
-#include "libmge/ops/linalg/matmul_cublaslt.h"
+#include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include <array>
 #include <charconv>
@@ -14,7 +14,6 @@
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
-#include "libmge/ops/linalg/matmul_tiled.h"
 
 namespace mge::ops {
 namespace {

@@ -3,7 +3,7 @@
 // processor multiplies bytes, i8 as they are in b and shifted by 128 in a; what the shift adds to a column,
 // 128 · Σ b, is taken off at the end. A unit of work is a chunk of rows by one block of columns.
 
-#include "libmge/ops/linalg/matmul_integer.h"
+#include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include <algorithm>
 #include <vector>

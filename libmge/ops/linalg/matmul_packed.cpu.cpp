@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/linalg/matmul_packed.h"
+#include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"

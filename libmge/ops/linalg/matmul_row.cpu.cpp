@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/linalg/matmul_row.h"
+#include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include "libmge/kernel/cpu/product/packed_row.h"
 #include "libmge/kernel/cpu/product/row_times_weight.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/linalg/matmul_small.h"
+#include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/parallel.h"

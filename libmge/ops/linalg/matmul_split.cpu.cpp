@@ -3,7 +3,7 @@
 // Then each thread takes its share of the other side, panel by panel: packs it, multiplies it by all panels
 // of the first side, and stores the sums. So what is packed is read where it is near.
 
-#include "libmge/ops/linalg/matmul_split.h"
+#include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include <algorithm>
 #include <atomic>

@@ -7,8 +7,7 @@
 #include "libmge/kernel/cpu/rows/row_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/batch_norm/batch_norm.h"
-#include "libmge/ops/nn/batch_norm/batch_norm_channels.h"
-#include "libmge/ops/nn/batch_norm/batch_norm_onednn.h"
+#include "libmge/ops/nn/batch_norm/batch_norm_algorithms.h"
 #include "libmge/ops/nn/batch_norm/running_statistics.h"
 #include "libmge/tensor/dtype_dispatch.h"
 

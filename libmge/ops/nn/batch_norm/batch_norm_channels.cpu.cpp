@@ -2,7 +2,7 @@
 // Images are cut into pieces of some rows of pixels each. Every piece sums its own gradients; those of a
 // channel are added up in a fixed order, whatever the number of threads, and then every piece computes its
 // dx. Halves are widened tile by tile, in the first cache.
-#include "libmge/ops/nn/batch_norm/batch_norm_channels.h"
+#include "libmge/ops/nn/batch_norm/batch_norm_algorithms.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/nn/batch_norm/batch_norm_onednn.h"
+#include "libmge/ops/nn/batch_norm/batch_norm_algorithms.h"
 
 #include "libmge/kernel/cpu/onednn/call.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"

@@ -2,17 +2,10 @@
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/kernel/cpu/activation_apart.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
-#include "libmge/ops/nn/convolution/apart_windows.h"
-#include "libmge/ops/nn/convolution/depthwise.h"
-#include "libmge/ops/nn/convolution/gathered.h"
+#include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 #include "libmge/ops/nn/convolution/geometry.h"
-#include "libmge/ops/nn/convolution/one_pixel.h"
-#include "libmge/ops/nn/convolution/onednn.h"
-#include "libmge/ops/nn/convolution/pointwise.h"
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
 #include "libmge/ops/nn/convolution/small.h"
-#include "libmge/ops/nn/convolution/tiles.h"
-#include "libmge/ops/nn/convolution/winograd.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {

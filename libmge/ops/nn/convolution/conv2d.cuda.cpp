@@ -5,8 +5,7 @@
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
-#include "libmge/ops/nn/convolution/cudnn.h"
-#include "libmge/ops/nn/convolution/depthwise.h"
+#include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 #include "libmge/ops/nn/convolution/device_extents.cuda.h"
 #include "libmge/ops/nn/convolution/implicit_gemm.h"
 

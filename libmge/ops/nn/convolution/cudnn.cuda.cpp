@@ -3,7 +3,7 @@
 // epilogues. cuDNN requires weights in the layout of images, so for channels last it gets a copy of the
 // weight: a permanent one for a constant weight, otherwise one made in each run.
 
-#include "libmge/ops/nn/convolution/cudnn.h"
+#include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
-#include "libmge/ops/nn/convolution/depthwise.h"
+#include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 
 namespace mge::ops {
 namespace {

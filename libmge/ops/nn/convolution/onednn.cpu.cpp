@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/nn/convolution/onednn.h"
+#include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 
 #include <algorithm>
 

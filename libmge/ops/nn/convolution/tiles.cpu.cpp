@@ -5,7 +5,7 @@
 // the last of a row or column overlaps the previous one, and only its new part is stored. The workspace is a
 // small part of the images, which is the reason for using f16.
 
-#include "libmge/ops/nn/convolution/tiles.h"
+#include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,6 @@
 #include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/geometry.h"
-#include "libmge/ops/nn/convolution/onednn.h"
 
 namespace mge::ops {
 namespace {

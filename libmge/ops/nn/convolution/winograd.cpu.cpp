@@ -3,7 +3,7 @@
 // where there are several, else panel by panel, which are then read from the second cache. The gradient for x
 // is a convolution of dy too, with the weight's axes of channels swapped and its windows turned around; the
 // one for the weight has kernels of its own (winograd_weight.h).
-#include "libmge/ops/nn/convolution/winograd.h"
+#include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 
 #include <utility>
 
