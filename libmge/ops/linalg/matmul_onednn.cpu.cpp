@@ -81,11 +81,6 @@ Support supports(const Problem& p) {
     return has_dtypes_of_product(p);
 }
 
-std::vector<Candidate> candidates(const Problem& p) {
-    ThreadScope scope(p.threads);
-    return candidates_of(ways(p));
-}
-
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     ThreadScope scope(p.threads);
@@ -95,14 +90,14 @@ Prepared prepare(const PrepareContext& context) {
                                   output(DNNL_ARG_DST, 0, d.y)};
     if (p.has_input(bias)) operands.push_back(input(DNNL_ARG_BIAS, bias, d.bias));
     Operand added = input(DNNL_ARG_DST, residual, d.y);
-    return prepared(
+    return prepared(CallState{
         Call(take_way(ways(p), context.candidate.name), operands, p.has_input(residual) ? &added : nullptr,
              packed_copy_notes(context), p.as<Matmul::Params>().activation),
-        p.threads);
+        p.threads});
 }
 
 }  // namespace
 
-Algorithm onednn_matmul() { return {"onednn", supports, prepare, run_call, {}, candidates}; }
+Algorithm onednn_matmul() { return {"onednn", supports, prepare, run_call, {}, candidates<ways>}; }
 
 }  // namespace mge::ops

@@ -16,11 +16,9 @@ using namespace onednn;
 enum Input : size_t { x, weight, bias };
 enum Output : size_t { y, mean, inv_std };
 
-struct State {
-    Call call;
+struct State : CallState {
     int64_t rows;
     float epsilon;
-    int threads;
 };
 
 struct Descs {
@@ -52,14 +50,7 @@ std::vector<Implementation> ways(const Problem& p) {
     if (dnnl_layer_normalization_forward_desc_init(&operation, dnnl_forward_training, &d.data, &d.per_row,
                                                    float(p.as<LayerNorm::Params>().epsilon), flags))
         return {};
-    auto list = implementations(&operation, attributes(false, Activation::none));
-    for (auto& way : list) way.name = text("onednn:", way.name, '/', layout_name(d.data));
-    return list;
-}
-
-std::vector<Candidate> candidates(const Problem& p) {
-    ThreadScope scope(p.threads);
-    return candidates_of(ways(p));
+    return normalisations(&operation, d.data);
 }
 
 Prepared prepare(const PrepareContext& context) {
@@ -73,22 +64,19 @@ Prepared prepare(const PrepareContext& context) {
     if (p.has_input(weight)) operands.push_back(input(DNNL_ARG_SCALE, weight, d.per_column));
     if (p.has_input(bias)) operands.push_back(input(DNNL_ARG_SHIFT, bias, d.per_column));
     Call call(take_way(ways(p), context.candidate.name), operands);
-    size_t workspace = call.workspace();
-    auto code = call.code();
     auto epsilon = float(p.as<LayerNorm::Params>().epsilon);
-    return Prepared::make(State{std::move(call), d.data.dims[0], epsilon, p.threads}, workspace)
-        .with_code(std::move(code));
+    return prepared(State{{std::move(call), p.threads}, d.data.dims[0], epsilon});
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
+    run_call(prepared, launch);
     auto& s = prepared.state<State>();
-    s.call.run(launch, s.threads);
     float* root = launch.out<float>(inv_std);
     for (int64_t row = 0; row < s.rows; ++row) root[row] = 1 / std::sqrt(root[row] + s.epsilon);
 }
 
 }  // namespace
 
-Algorithm onednn_layer_norm() { return {"onednn", supports, prepare, run, {}, candidates}; }
+Algorithm onednn_layer_norm() { return {"onednn", supports, prepare, run, {}, candidates<ways>}; }
 
 }  // namespace mge::ops

@@ -241,24 +241,9 @@ void Call::run(const Launch& launch, int threads) const {
     plan_->give_back(std::move(set));
 }
 
-namespace {
-struct LimitedCall {
-    Call call;
-    int threads;
-};
-}  // namespace
-
-Prepared prepared(Call call, int threads) {
-    size_t workspace = call.workspace();
-    PackedInputs packed = call.packed();
-    auto code = call.code();
-    return Prepared::make(LimitedCall{std::move(call), threads}, workspace, std::move(packed))
-        .with_code(std::move(code));
-}
-
 void run_call(const Prepared& prepared, const Launch& launch) {
-    auto& limited = prepared.state<LimitedCall>();
-    limited.call.run(launch, limited.threads);
+    auto& state = prepared.state<CallState>();
+    state.call.run(launch, state.threads);
 }
 
 }  // namespace mge::onednn

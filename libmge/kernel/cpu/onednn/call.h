@@ -54,8 +54,19 @@ private:
     std::unique_ptr<Plan> plan_;
 };
 
-// Makes a Call the state of an algorithm that runs on at most `threads` threads; run_call is its `run`.
-Prepared prepared(Call call, int threads);
+// The state of an algorithm that runs a Call on at most `threads` threads, or the base of one; run_call is
+// its `run`.
+struct CallState {
+    Call call;
+    int threads;
+};
+template <class State>
+Prepared prepared(State state) {
+    size_t workspace = state.call.workspace();
+    PackedInputs packed = state.call.packed();
+    auto code = state.call.code();
+    return Prepared::make(std::move(state), workspace, std::move(packed)).with_code(std::move(code));
+}
 void run_call(const Prepared& prepared, const Launch& launch);
 
 }  // namespace mge::onednn

@@ -124,6 +124,12 @@ PrimitiveAttr attributes(bool sum_destination, Activation activation) {
     return attr;
 }
 
+std::vector<Implementation> normalisations(const_dnnl_op_desc_t operation, const MemoryDesc& images) {
+    auto list = implementations(operation, attributes(false, Activation::none));
+    for (auto& way : list) way.name = text("onednn:", way.name, '/', layout_name(images));
+    return list;
+}
+
 std::vector<Candidate> candidates_of(const std::vector<Implementation>& list) {
     std::vector<Candidate> result;
     for (bool general : {false, true})

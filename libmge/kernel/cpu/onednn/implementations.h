@@ -7,6 +7,7 @@
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/onednn/engine.h"
+#include "libmge/kernel/cpu/onednn/memory_desc.h"
 
 namespace mge::onednn {
 
@@ -31,6 +32,9 @@ std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, cons
 // Scratchpad from the caller; post-operations: first add the values of the destination, then the activation.
 PrimitiveAttr attributes(bool sum_destination, Activation activation);
 
+// All of a normalisation, with the layout of its images in their names.
+std::vector<Implementation> normalisations(const_dnnl_op_desc_t operation, const MemoryDesc& images);
+
 // Whether sums of products in this dtype are worth asking for. Without instructions for it oneDNN emulates
 // bf16, two to three times slower than f32 with conversions around it.
 bool computes_in(DType dtype);
@@ -48,6 +52,11 @@ inline Attributes attributes_of(const std::string& name) {
 
 // The members of a family, named after the implementations. General products are last.
 std::vector<Candidate> candidates_of(const std::vector<Implementation>& list);
+template <std::vector<Implementation> (*ways)(const Problem&)>
+std::vector<Candidate> candidates(const Problem& problem) {
+    ThreadScope scope(problem.threads);
+    return candidates_of(ways(problem));
+}
 // The implementation of that name; InternalError if there is none.
 PrimitiveDesc take_way(std::vector<Implementation> list, const std::string& name);
 

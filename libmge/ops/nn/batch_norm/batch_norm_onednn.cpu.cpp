@@ -13,11 +13,9 @@ using namespace onednn;
 enum Input : size_t { x, scale, bias, running_mean, running_var };
 enum Output : size_t { y, new_mean, new_var, saved_mean, saved_inv_std };
 
-struct State {
-    Call call;
+struct State : CallState {
     RunningStatistics statistics;
     int64_t channels;
-    int threads;
 };
 
 // Plain tensors of any rank are images of one row.
@@ -52,14 +50,7 @@ std::vector<Implementation> ways(const Problem& p) {
             &operation, params.training ? dnnl_forward_training : dnnl_forward_inference, &data,
             float(params.epsilon), flags))
         return {};
-    auto list = implementations(&operation, attributes(false, Activation::none));
-    for (auto& way : list) way.name = text("onednn:", way.name, '/', layout_name(data));
-    return list;
-}
-
-std::vector<Candidate> candidates(const Problem& p) {
-    ThreadScope scope(p.threads);
-    return candidates_of(ways(p));
+    return normalisations(&operation, data);
 }
 
 Prepared prepare(const PrepareContext& context) {
@@ -76,16 +67,13 @@ Prepared prepare(const PrepareContext& context) {
                         : input(DNNL_ARG_MEAN, running_mean, per_channel),
                training ? output(DNNL_ARG_VARIANCE, saved_inv_std, per_channel)
                         : input(DNNL_ARG_VARIANCE, running_var, per_channel)});
-    size_t workspace = call.workspace();
-    auto code = call.code();
     RunningStatistics statistics(p.as<BatchNorm::Params>(), spec.numel() / spec.shape[1]);
-    return Prepared::make(State{std::move(call), statistics, spec.shape[1], p.threads}, workspace)
-        .with_code(std::move(code));
+    return prepared(State{{std::move(call), p.threads}, statistics, spec.shape[1]});
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
+    run_call(prepared, launch);
     auto& s = prepared.state<State>();
-    s.call.run(launch, s.threads);
     for (int64_t c = 0; c < s.channels; ++c)
         s.statistics.store(launch, c,
                            {launch.out<float>(saved_mean)[c], launch.out<float>(saved_inv_std)[c]});
@@ -93,7 +81,7 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-Algorithm onednn_batch_norm() { return {"onednn", supports<false>, prepare, run, {}, candidates}; }
-Algorithm onednn_batch_norm_plain() { return {"onednn", supports<true>, prepare, run, {}, candidates}; }
+Algorithm onednn_batch_norm() { return {"onednn", supports<false>, prepare, run, {}, candidates<ways>}; }
+Algorithm onednn_batch_norm_plain() { return {"onednn", supports<true>, prepare, run, {}, candidates<ways>}; }
 
 }  // namespace mge::ops

@@ -323,11 +323,12 @@ Prepared prepare(const PrepareContext& context) {
     if constexpr (std::is_same_v<Op, Forward>) {
         std::optional<Operand> added;
         if (p.has_input(residual)) added = input(DNNL_ARG_DST, residual, *memory_desc(p.inputs[residual]));
-        return prepared(Call(desc, operands(Op{}, context, g), added ? &*added : nullptr,
-                             packed_copy_notes(context), p.as<Conv2d::Params>().activation),
-                        threads);
+        return prepared(CallState{Call(desc, operands(Op{}, context, g), added ? &*added : nullptr,
+                                       packed_copy_notes(context), p.as<Conv2d::Params>().activation),
+                                  threads});
     }
-    return prepared(Call(desc, operands(Op{}, context, g), nullptr, packed_copy_notes(context)), threads);
+    return prepared(
+        CallState{Call(desc, operands(Op{}, context, g), nullptr, packed_copy_notes(context)), threads});
 }
 
 template <class Op>

@@ -11,9 +11,7 @@ namespace {
 
 using namespace onednn;
 
-struct State {
-    Call call;
-    int threads;
+struct State : CallState {
     int64_t maxima;  // results to look through, see run
 };
 
@@ -97,18 +95,16 @@ Prepared prepare_onednn_pool(const PrepareContext& context, const PoolGeometry& 
     if (kind == PoolKind::average_backward)
         operands = {input(DNNL_ARG_DIFF_DST, 1, y), output(DNNL_ARG_DIFF_SRC, 0, x)};
     Call call(take_way(ways(p, g, kind), context.candidate.name), operands);
-    size_t workspace = call.workspace();
-    auto code = call.code();
     bool is_maximum = kind == PoolKind::max && p.outputs[0].dtype == DType::f32;
     int64_t maxima = is_maximum ? int64_t(p.outputs[0].bytes() / sizeof(float)) : 0;
-    return Prepared::make(State{std::move(call), p.threads, maxima}, workspace).with_code(std::move(code));
+    return prepared(State{{std::move(call), p.threads}, maxima});
 }
 
 // The maximum of nothing but -infinity is -infinity, which oneDNN (in f32) takes for the lowest finite
 // number.
 void run_onednn_pool(const Prepared& prepared, const Launch& launch) {
+    run_call(prepared, launch);
     auto& s = prepared.state<State>();
-    s.call.run(launch, s.threads);
     // Half of them are in another core's cache: they are better processed there.
     par_for(launch.threads, s.maxima, parallel_grain, [&](int64_t begin, int64_t end) {
         cpu::pool_kernels().lowest_to_infinity(launch.out<float>(0) + begin, end - begin);
