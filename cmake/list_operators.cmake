@@ -10,14 +10,17 @@ foreach(header IN LISTS headers)
       set(struct ${CMAKE_MATCH_1})
     else()
       list(APPEND operators "    ops::${struct}")
+      list(APPEND kernels "KernelList kernels(Cuda, ${struct})")
       list(APPEND includes "#include \"${header}\"")
     endif()
   endforeach()
 endforeach()
 list(SORT operators)
+list(SORT kernels)
 list(REMOVE_DUPLICATES includes)
 list(JOIN operators ",\n" operators)
 list(JOIN includes "\n" includes)
+list(JOIN kernels ";\n" kernels)
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT "// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Every operator, sorted by name, from the headers below libmge/ops. Kernel tables, Python, files, documentation and tests
@@ -30,6 +33,11 @@ namespace mge {
 
 using AllOps = TypeList<
 @operators@>;
+
+// Defined by the x.cuda.cpp of each operator, but for those of elementwise.cuda.h.
+namespace ops {
+@kernels@;
+}  // namespace ops
 
 }  // namespace mge
 ")

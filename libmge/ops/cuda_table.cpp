@@ -31,6 +31,8 @@ template <class O>
 constexpr KernelEntry entry() {
     if constexpr (runs_on_every_device<O>() || is_listed<O>(NotOnGpus{}))
         return {&O::info, nullptr};
+    else if constexpr (ops::ElementwiseOp<O>)
+        return {&O::info, ops::elementwise_kernels_of_gpus<O>};
     else
         return {&O::info, +[] { return kernels(Cuda{}, O{}); }};
 }

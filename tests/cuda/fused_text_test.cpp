@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -67,20 +66,10 @@ TEST_F(FusedText, Compiles) {
     EXPECT_THAT(cubin("inputs 1; convert[dtype=float32] 0; exp 1", {half}), StartsWith(elf));
 }
 
-template <class O>
-constexpr bool has_own_kernels() {
-    if constexpr (requires { O::traits; })
-        return !O::traits.of_every_device;
-    else
-        return true;
-}
-
 // The text of a program with one operator; empty if it is not elementwise.
 template <class O>
 std::string one_step() {
-    if constexpr (has_own_kernels<O>()) {
-        auto is_elementwise = [](auto& kernel) { return kernel.run == ops::run_cuda_elementwise; };
-        if (std::ranges::none_of(kernels(Cuda{}, O{}), is_elementwise)) return {};
+    if constexpr (ops::ElementwiseOp<O>) {
         std::string operands;
         for (size_t i = 0; i < O::info.inputs.size(); ++i) operands += text(' ', i);
         return text("inputs ", O::info.inputs.size(), "; ", O::name, operands);

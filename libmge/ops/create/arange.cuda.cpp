@@ -5,11 +5,11 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/create/arange.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 void run_arange(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<ops::Arange::Params>>();
+    auto& problem = prepared.state<ProblemState<Arange::Params>>();
     auto& y = problem.outputs[0];
     if (y.numel() == 0) return;
     cuda::fill_line(cuda::stream_of(launch), launch.outputs[0], y.numel(), cuda::type_index(y.dtype),
@@ -17,7 +17,7 @@ void run_arange(const Prepared& prepared, const Launch& launch) {
 }
 
 void run_linspace(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<ops::Linspace::Params>>();
+    auto& problem = prepared.state<ProblemState<Linspace::Params>>();
     int64_t count = problem.outputs[0].numel();
     if (count == 0) return;
     auto end = [&](size_t i, double otherwise) -> cuda::LineEnd {
@@ -30,17 +30,14 @@ void run_linspace(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Arange) {
-    static constexpr Algorithm list[] = {
-        {"line", plain_layouts, copy_problem<ops::Arange::Params>, run_arange}};
+KernelList kernels(Cuda, Arange) {
+    static constexpr Algorithm list[] = {{"line", plain_layouts, copy_problem<Arange::Params>, run_arange}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::Linspace) {
+KernelList kernels(Cuda, Linspace) {
     static constexpr Algorithm list[] = {
-        {"line", plain_layouts, copy_problem<ops::Linspace::Params>, run_linspace}};
+        {"line", plain_layouts, copy_problem<Linspace::Params>, run_linspace}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -8,11 +8,11 @@
 #include "libmge/ops/create/eye.cuda.h"
 #include "libmge/tensor/element_bytes.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 void run_diagonal(const Prepared& prepared, const Launch& launch) {
-    auto& y = prepared.state<ProblemState<ops::Eye::Params>>().outputs[0];
+    auto& y = prepared.state<ProblemState<Eye::Params>>().outputs[0];
     int64_t rows = y.shape[0], columns = y.shape[1];
     launch.queue->fill(launch.outputs[0], 0, y.bytes());
     if (int64_t count = std::min(rows, columns))
@@ -20,14 +20,10 @@ void run_diagonal(const Prepared& prepared, const Launch& launch) {
                             int(size_of(y.dtype)), element_bytes(y.dtype, 1));
 }
 
-constexpr Algorithm list[] = {
-    {"fill_and_diagonal", plain_layouts, copy_problem<ops::Eye::Params>, run_diagonal}};
+constexpr Algorithm list[] = {{"fill_and_diagonal", plain_layouts, copy_problem<Eye::Params>, run_diagonal}};
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Eye) {
-    return list;
-}
+KernelList kernels(Cuda, Eye) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

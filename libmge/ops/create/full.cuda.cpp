@@ -6,7 +6,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/element_bytes.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct Fill {
@@ -29,16 +29,13 @@ void run_fill(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Full) {
-    static constexpr Algorithm list[] = {{"fill", plain_layouts, prepare_fill<ops::Full::Params>, run_fill}};
+KernelList kernels(Cuda, Full) {
+    static constexpr Algorithm list[] = {{"fill", plain_layouts, prepare_fill<Full::Params>, run_fill}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::FullLike) {
-    static constexpr Algorithm list[] = {
-        {"fill", plain_layouts, prepare_fill<ops::FullLike::Params>, run_fill}};
+KernelList kernels(Cuda, FullLike) {
+    static constexpr Algorithm list[] = {{"fill", plain_layouts, prepare_fill<FullLike::Params>, run_fill}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -31,7 +31,7 @@ Prepared prepare_on_gpu(const PrepareContext& context) {
 }
 
 template <ElementwiseOp O>
-KernelList kernels(Cuda, O) {
+KernelList elementwise_kernels_of_gpus() {
     static constexpr Algorithm list[] = {
         {"elementwise", supports_cuda_elementwise, prepare_on_gpu<O>, run_cuda_elementwise}};
     return list;

@@ -6,10 +6,10 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/elementwise/where.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
-struct Where {
+struct State {
     int size;
     cuda::WhereArguments arguments;
 };
@@ -17,7 +17,7 @@ struct Where {
 Prepared prepare_where(const PrepareContext& context) {
     auto& problem = context.problem;
     LoopNest nest = make_loop_nest(problem.inputs, problem.outputs[0]);
-    Where made{int(size_of(problem.outputs[0].dtype)), {}};
+    State made{int(size_of(problem.outputs[0].dtype)), {}};
     auto& x = made.arguments;
     x.runs_along = nest.loops == 1;
     auto stride = [&](size_t input, int loop) {
@@ -35,7 +35,7 @@ Prepared prepare_where(const PrepareContext& context) {
 }
 
 void run_where(const Prepared& prepared, const Launch& launch) {
-    auto& made = prepared.state<Where>();
+    auto& made = prepared.state<State>();
     if (made.arguments.space.numel == 0) return;
     cuda::WhereArguments arguments = made.arguments;
     arguments.mask = launch.in<uint8_t>(0);
@@ -49,9 +49,6 @@ constexpr Algorithm list[] = {{"elementwise", plain_layouts, prepare_where, run_
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Where) {
-    return list;
-}
+KernelList kernels(Cuda, Where) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

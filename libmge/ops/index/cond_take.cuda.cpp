@@ -38,13 +38,7 @@ void run_taking(const Prepared& prepared, const Launch& launch) {
 constexpr Algorithm cond_take_kernels[] = {{"count_first", plain_layouts, prepare_taking, run_taking}};
 
 }  // namespace
+
+KernelList kernels(Cuda, CondTake) { return cond_take_kernels; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::CondTake) {
-    return ops::cond_take_kernels;
-}
-
-}  // namespace mge

@@ -84,17 +84,8 @@ constexpr Algorithm embedding_backward_kernels[] = {
     {"radix", supports_sums<radix>, prepare_sums<radix>, run_sums}};
 
 }  // namespace
+
+KernelList kernels(Cuda, Embedding) { return embedding_kernels; }
+KernelList kernels(Cuda, EmbeddingBackward) { return embedding_backward_kernels; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Embedding) {
-    return ops::embedding_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::EmbeddingBackward) {
-    return ops::embedding_backward_kernels;
-}
-
-}  // namespace mge

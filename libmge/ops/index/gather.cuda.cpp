@@ -120,21 +120,9 @@ constexpr Algorithm scatter_add_kernels[] = {
     {"radix", supports_order<radix>, prepare_order<radix>, run_add_ordered}};
 
 }  // namespace
+
+KernelList kernels(Cuda, Gather) { return gather_kernels; }
+KernelList kernels(Cuda, Scatter) { return scatter_kernels; }
+KernelList kernels(Cuda, ScatterAdd) { return scatter_add_kernels; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Gather) {
-    return ops::gather_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::Scatter) {
-    return ops::scatter_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::ScatterAdd) {
-    return ops::scatter_add_kernels;
-}
-
-}  // namespace mge

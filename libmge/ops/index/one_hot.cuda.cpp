@@ -55,21 +55,9 @@ constexpr Algorithm indexing_one_hot_kernels[] = {{"elements", plain_layouts, pr
 constexpr Algorithm indexing_set_one_hot_kernels[] = {{"elements", plain_layouts, prepare_picks, run_set}};
 
 }  // namespace
+
+KernelList kernels(Cuda, OneHot) { return one_hot_kernels; }
+KernelList kernels(Cuda, IndexingOneHot) { return indexing_one_hot_kernels; }
+KernelList kernels(Cuda, IndexingSetOneHot) { return indexing_set_one_hot_kernels; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::OneHot) {
-    return ops::one_hot_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::IndexingOneHot) {
-    return ops::indexing_one_hot_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::IndexingSetOneHot) {
-    return ops::indexing_set_one_hot_kernels;
-}
-
-}  // namespace mge

@@ -146,21 +146,9 @@ constexpr Algorithm add_take_kernels[] = {{"rank", supports_change<rank>, prepar
                                           {"radix", supports_change<radix>, prepare_change<radix>, run_add}};
 
 }  // namespace
+
+KernelList kernels(Cuda, Take) { return take_kernels; }
+KernelList kernels(Cuda, SetTake) { return set_take_kernels; }
+KernelList kernels(Cuda, AddTake) { return add_take_kernels; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Take) {
-    return ops::take_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::SetTake) {
-    return ops::set_take_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::AddTake) {
-    return ops::add_take_kernels;
-}
-
-}  // namespace mge

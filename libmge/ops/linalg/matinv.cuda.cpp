@@ -56,14 +56,10 @@ void run(const Prepared& prepared, const Launch& launch) {
 }
 
 }  // namespace
-}  // namespace mge::ops
 
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Matinv) {
-    static constexpr Algorithm list[] = {{"elimination", plain_layouts, ops::prepare, ops::run}};
+KernelList kernels(Cuda, Matinv) {
+    static constexpr Algorithm list[] = {{"elimination", plain_layouts, prepare, run}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

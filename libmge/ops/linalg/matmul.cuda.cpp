@@ -86,22 +86,16 @@ void run_tiled(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-Algorithm split_matmul() {
-    return {"split_sums", supports_split, prepare_split, run_tiled, {.accuracy_depends_on_batch = true}};
-}
-
 }  // namespace
 
 Algorithm tiled_matmul() { return {"tiled", plain_layouts, prepare_tiled, run_tiled}; }
 
-}  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Matmul) {
-    static const Algorithm list[] = {ops::cublaslt_matmul(), ops::split_matmul(), ops::tiled_matmul()};
+KernelList kernels(Cuda, Matmul) {
+    static const Algorithm list[] = {
+        cublaslt_matmul(),
+        {"split_sums", supports_split, prepare_split, run_tiled, {.accuracy_depends_on_batch = true}},
+        tiled_matmul()};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

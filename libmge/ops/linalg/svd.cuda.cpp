@@ -46,14 +46,10 @@ void run(const Prepared& prepared, const Launch& launch) {
 }
 
 }  // namespace
-}  // namespace mge::ops
 
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Svd) {
-    static constexpr Algorithm list[] = {{"jacobi", plain_layouts, ops::prepare, ops::run}};
+KernelList kernels(Cuda, Svd) {
+    static constexpr Algorithm list[] = {{"jacobi", plain_layouts, prepare, run}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

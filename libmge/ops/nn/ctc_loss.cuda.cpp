@@ -5,7 +5,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/ctc_loss.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 cuda::Ctc ctc_of(const Problem& problem) {
@@ -15,7 +15,7 @@ cuda::Ctc ctc_of(const Problem& problem) {
             .classes = x[2],
             .labels = labels.numel(),
             .label_row = labels.rank() == 2 ? labels[1] : 0,
-            .blank = problem.as<ops::CtcLoss::Params>().blank};
+            .blank = problem.as<CtcLoss::Params>().blank};
 }
 cuda::CtcInputs inputs_of(const Launch& launch) {
     return {launch.in<float>(0), launch.in<int32_t>(1), launch.in<int32_t>(2), launch.in<int32_t>(3)};
@@ -47,15 +47,13 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::CtcLoss) {
+KernelList kernels(Cuda, CtcLoss) {
     static constexpr Algorithm list[] = {{"forward_backward", plain_layouts, prepare, run}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::CtcLossBackward) {
+KernelList kernels(Cuda, CtcLossBackward) {
     static constexpr Algorithm list[] = {{"forward_backward", plain_layouts, prepare_backward, run_backward}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -8,7 +8,7 @@
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct State {
@@ -24,16 +24,16 @@ State rows_of(const TensorSpec& x, int leading_axes) {
         (i < leading_axes ? state.norm.rows : state.norm.n) *= x.shape[i];
     return state;
 }
-State view(const TensorSpec& x, const ops::LayerNorm::Params& p) {
+State view(const TensorSpec& x, const LayerNorm::Params& p) {
     State state = rows_of(x, x.shape.rank() - p.axes);
     state.norm.channels = state.norm.n;
     state.norm.epsilon = float(p.epsilon);
     return state;
 }
-State view(const TensorSpec& x, const ops::LayerNormBackward::Params& p) {
-    return view(x, ops::LayerNorm::Params{.axes = p.axes});
+State view(const TensorSpec& x, const LayerNormBackward::Params& p) {
+    return view(x, LayerNorm::Params{.axes = p.axes});
 }
-State view(const TensorSpec& x, const ops::GroupNorm::Params& p) {
+State view(const TensorSpec& x, const GroupNorm::Params& p) {
     State state = rows_of(x, 2);
     auto& norm = state.norm;
     norm.pixels = norm.n;
@@ -44,8 +44,8 @@ State view(const TensorSpec& x, const ops::GroupNorm::Params& p) {
     norm.epsilon = float(p.epsilon);
     return state;
 }
-State view(const TensorSpec& x, const ops::GroupNormBackward::Params& p) {
-    return view(x, ops::GroupNorm::Params{.groups = p.groups});
+State view(const TensorSpec& x, const GroupNormBackward::Params& p) {
+    return view(x, GroupNorm::Params{.groups = p.groups});
 }
 
 template <class O>
@@ -109,21 +109,9 @@ constexpr Algorithm backward[] = {{"rows", plain_layouts, prepare_backward<O>, r
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::LayerNorm) {
-    return forward<ops::LayerNorm>;
-}
-template <>
-KernelList kernels(Cuda, ops::LayerNormBackward) {
-    return backward<ops::LayerNormBackward>;
-}
-template <>
-KernelList kernels(Cuda, ops::GroupNorm) {
-    return forward<ops::GroupNorm>;
-}
-template <>
-KernelList kernels(Cuda, ops::GroupNormBackward) {
-    return backward<ops::GroupNormBackward>;
-}
+KernelList kernels(Cuda, LayerNorm) { return forward<LayerNorm>; }
+KernelList kernels(Cuda, LayerNormBackward) { return backward<LayerNormBackward>; }
+KernelList kernels(Cuda, GroupNorm) { return forward<GroupNorm>; }
+KernelList kernels(Cuda, GroupNormBackward) { return backward<GroupNormBackward>; }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -5,7 +5,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/softmax.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct State {
@@ -14,11 +14,11 @@ struct State {
 };
 
 Prepared prepare(const PrepareContext& context) {
-    auto& params = context.problem.as<ops::Softmax::Params>();
+    auto& params = context.problem.as<Softmax::Params>();
     auto& x = context.problem.inputs[0];
     State state{{1, 1, 1, params.log}, x.dtype};
     auto& s = state.arguments;
-    int axis = normalize_axis(ops::Softmax::name, params.axis, x.shape.rank());
+    int axis = normalize_axis(Softmax::name, params.axis, x.shape.rank());
     for (int i = 0; i < x.shape.rank(); ++i) (i < axis ? s.outer : i == axis ? s.n : s.inner) *= x.shape[i];
     return Prepared::make(state);
 }
@@ -35,10 +35,9 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Softmax) {
+KernelList kernels(Cuda, Softmax) {
     static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare, run}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

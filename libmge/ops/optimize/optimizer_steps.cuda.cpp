@@ -9,7 +9,7 @@
 #include "libmge/ops/optimize/lamb_step.h"
 #include "libmge/ops/optimize/sgd_step.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 // The first inputs and outputs are those of the formula; then come the count of steps, if there is one, and
@@ -28,7 +28,7 @@ cuda::StepArrays arrays_of(const Launch& launch, int64_t count, size_t operands,
 }
 
 void run_sgd(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<ops::SgdStep::Params>>();
+    auto& problem = prepared.state<ProblemState<SgdStep::Params>>();
     auto& p = problem.params;
     auto arrays = arrays_of(launch, problem.inputs[0].numel(), 3, p.momentum != 0 ? 2 : 1, false);
     cuda::sgd_step(cuda::stream_of(launch), arrays,
@@ -39,7 +39,7 @@ void run_sgd(const Prepared& prepared, const Launch& launch) {
 }
 
 void run_adam(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<ops::AdamStep::Params>>();
+    auto& problem = prepared.state<ProblemState<AdamStep::Params>>();
     auto& p = problem.params;
     cuda::adam_step(cuda::stream_of(launch), arrays_of(launch, problem.inputs[0].numel(), 4, 3, true),
                     {.beta1 = p.beta1,
@@ -50,7 +50,7 @@ void run_adam(const Prepared& prepared, const Launch& launch) {
 }
 
 void run_adagrad(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<ops::AdagradStep::Params>>();
+    auto& problem = prepared.state<ProblemState<AdagradStep::Params>>();
     auto& p = problem.params;
     cuda::adagrad_step(
         cuda::stream_of(launch), arrays_of(launch, problem.inputs[0].numel(), 3, 2, true),
@@ -58,7 +58,7 @@ void run_adagrad(const Prepared& prepared, const Launch& launch) {
 }
 
 void run_adadelta(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<ops::AdadeltaStep::Params>>();
+    auto& problem = prepared.state<ProblemState<AdadeltaStep::Params>>();
     auto& p = problem.params;
     cuda::adadelta_step(cuda::stream_of(launch), arrays_of(launch, problem.inputs[0].numel(), 4, 3, true),
                         {.rho = float(p.rho),
@@ -68,13 +68,13 @@ void run_adadelta(const Prepared& prepared, const Launch& launch) {
 }
 
 Prepared prepare_lamb(const PrepareContext& context) {
-    ProblemState<ops::LambStep::Params> problem(context.problem);
+    ProblemState<LambStep::Params> problem(context.problem);
     size_t workspace = cuda::lamb_workspace(problem.inputs[0].numel());
     return Prepared::make(std::move(problem), workspace);
 }
 
 void run_lamb(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<ops::LambStep::Params>>();
+    auto& problem = prepared.state<ProblemState<LambStep::Params>>();
     auto& p = problem.params;
     cuda::lamb_step(cuda::stream_of(launch), arrays_of(launch, problem.inputs[0].numel(), 4, 3, true),
                     {.beta1 = p.beta1,
@@ -92,25 +92,10 @@ constexpr Algorithm two_passes[] = {{"two_passes", plain_layouts, prepare_lamb, 
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::SgdStep) {
-    return one_pass<ops::SgdStep, run_sgd>;
-}
-template <>
-KernelList kernels(Cuda, ops::AdamStep) {
-    return one_pass<ops::AdamStep, run_adam>;
-}
-template <>
-KernelList kernels(Cuda, ops::AdagradStep) {
-    return one_pass<ops::AdagradStep, run_adagrad>;
-}
-template <>
-KernelList kernels(Cuda, ops::AdadeltaStep) {
-    return one_pass<ops::AdadeltaStep, run_adadelta>;
-}
-template <>
-KernelList kernels(Cuda, ops::LambStep) {
-    return two_passes;
-}
+KernelList kernels(Cuda, SgdStep) { return one_pass<SgdStep, run_sgd>; }
+KernelList kernels(Cuda, AdamStep) { return one_pass<AdamStep, run_adam>; }
+KernelList kernels(Cuda, AdagradStep) { return one_pass<AdagradStep, run_adagrad>; }
+KernelList kernels(Cuda, AdadeltaStep) { return one_pass<AdadeltaStep, run_adadelta>; }
+KernelList kernels(Cuda, LambStep) { return two_passes; }
 
-}  // namespace mge
+}  // namespace mge::ops

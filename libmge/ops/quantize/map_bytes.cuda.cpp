@@ -5,7 +5,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/quantize/map_bytes.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 Prepared prepare(const PrepareContext& context) {
@@ -22,9 +22,6 @@ constexpr Algorithm list[] = {{"elementwise", plain_layouts, prepare, run}};
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::MapBytes) {
-    return list;
-}
+KernelList kernels(Cuda, MapBytes) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

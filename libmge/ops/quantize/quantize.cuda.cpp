@@ -114,25 +114,10 @@ constexpr Algorithm fake_quantize_kernels[] = {
 constexpr Algorithm add_kernels[] = {{"elementwise", plain_layouts, prepare_add, run_add}};
 
 }  // namespace
+
+KernelList kernels(Cuda, Quantize) { return quantize_kernels; }
+KernelList kernels(Cuda, Dequantize) { return dequantize_kernels; }
+KernelList kernels(Cuda, FakeQuantize) { return fake_quantize_kernels; }
+KernelList kernels(Cuda, QuantizedAdd) { return add_kernels; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Quantize) {
-    return ops::quantize_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::Dequantize) {
-    return ops::dequantize_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::FakeQuantize) {
-    return ops::fake_quantize_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::QuantizedAdd) {
-    return ops::add_kernels;
-}
-
-}  // namespace mge

@@ -51,17 +51,8 @@ constexpr Algorithm uniform_kernels[] = {{"philox", plain_layouts, prepare_unifo
 constexpr Algorithm normal_kernels[] = {{"philox", plain_layouts, prepare_normal, run_normal}};
 
 }  // namespace
+
+KernelList kernels(Cuda, Uniform) { return uniform_kernels; }
+KernelList kernels(Cuda, Normal) { return normal_kernels; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Uniform) {
-    return ops::uniform_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::Normal) {
-    return ops::normal_kernels;
-}
-
-}  // namespace mge

@@ -35,13 +35,7 @@ void run_drop(const Prepared& prepared, const Launch& launch) {
 constexpr Algorithm dropout_kernels[] = {{"philox", plain_layouts, prepare_drop, run_drop}};
 
 }  // namespace
+
+KernelList kernels(Cuda, Dropout) { return dropout_kernels; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Dropout) {
-    return ops::dropout_kernels;
-}
-
-}  // namespace mge

@@ -52,14 +52,10 @@ void run(const Prepared& prepared, const Launch& launch) {
 }
 
 }  // namespace
-}  // namespace mge::ops
 
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Multinomial) {
-    static constexpr Algorithm list[] = {{"block_by_row", plain_layouts, ops::prepare, ops::run}};
+KernelList kernels(Cuda, Multinomial) {
+    static constexpr Algorithm list[] = {{"block_by_row", plain_layouts, prepare, run}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -28,13 +28,7 @@ void run_shuffle(const Prepared& prepared, const Launch& launch) {
 constexpr Algorithm permutation_kernels[] = {{"windows", plain_layouts, prepare_shuffle, run_shuffle}};
 
 }  // namespace
+
+KernelList kernels(Cuda, Permutation) { return permutation_kernels; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Permutation) {
-    return ops::permutation_kernels;
-}
-
-}  // namespace mge

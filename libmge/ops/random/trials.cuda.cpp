@@ -7,14 +7,14 @@
 #include "libmge/ops/random/poisson.h"
 #include "libmge/ops/random/random_state.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 Prepared prepare_count(const PrepareContext& context) {
     return Prepared::make(context.problem.outputs[0].numel());
 }
 
-template <ops::RandomStream stream, auto draw, size_t parameters>
+template <RandomStream stream, auto draw, size_t parameters>
 void run(const Prepared& prepared, const Launch& launch) {
     draw(cuda::stream_of(launch), {.state = launch.in<int32_t>(0),
                                    .random_stream = unsigned(stream),
@@ -25,25 +25,16 @@ void run(const Prepared& prepared, const Launch& launch) {
 }
 
 constexpr Algorithm gamma_kernels[] = {
-    {"marsaglia_tsang", plain_layouts, prepare_count, run<ops::RandomStream::gamma, cuda::draw_gamma, 2>}};
+    {"marsaglia_tsang", plain_layouts, prepare_count, run<RandomStream::gamma, cuda::draw_gamma, 2>}};
 constexpr Algorithm beta_kernels[] = {
-    {"two_gammas", plain_layouts, prepare_count, run<ops::RandomStream::beta, cuda::draw_beta, 2>}};
+    {"two_gammas", plain_layouts, prepare_count, run<RandomStream::beta, cuda::draw_beta, 2>}};
 constexpr Algorithm poisson_kernels[] = {
-    {"rejection", plain_layouts, prepare_count, run<ops::RandomStream::poisson, cuda::draw_poisson, 1>}};
+    {"rejection", plain_layouts, prepare_count, run<RandomStream::poisson, cuda::draw_poisson, 1>}};
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Gamma) {
-    return gamma_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::Beta) {
-    return beta_kernels;
-}
-template <>
-KernelList kernels(Cuda, ops::Poisson) {
-    return poisson_kernels;
-}
+KernelList kernels(Cuda, Gamma) { return gamma_kernels; }
+KernelList kernels(Cuda, Beta) { return beta_kernels; }
+KernelList kernels(Cuda, Poisson) { return poisson_kernels; }
 
-}  // namespace mge
+}  // namespace mge::ops

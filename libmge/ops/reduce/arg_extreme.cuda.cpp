@@ -5,8 +5,7 @@
 #include "libmge/ops/reduce/prepare_reduce.cuda.h"
 #include "libmge/ops/reduce/reduce.h"
 
-namespace mge {
-namespace ops {
+namespace mge::ops {
 namespace {
 
 template <class O>
@@ -21,15 +20,8 @@ template <class O>
 constexpr Algorithm algorithms[] = {{"groups", plain_layouts, prepare<O>, run_cuda_reduction}};
 
 }  // namespace
-}  // namespace ops
 
-template <>
-KernelList kernels(Cuda, ops::Argmax) {
-    return ops::algorithms<ops::Argmax>;
-}
-template <>
-KernelList kernels(Cuda, ops::Argmin) {
-    return ops::algorithms<ops::Argmin>;
-}
+KernelList kernels(Cuda, Argmax) { return algorithms<Argmax>; }
+KernelList kernels(Cuda, Argmin) { return algorithms<Argmin>; }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -5,7 +5,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/reduce/cumsum.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct Scan {
@@ -15,8 +15,7 @@ struct Scan {
 
 Prepared prepare_scan(const PrepareContext& context) {
     auto& x = context.problem.inputs[0];
-    int axis =
-        normalize_axis(ops::Cumsum::name, context.problem.as<ops::Cumsum::Params>().axis, x.shape.rank());
+    int axis = normalize_axis(Cumsum::name, context.problem.as<Cumsum::Params>().axis, x.shape.rank());
     Scan scan{x.dtype, 1, x.shape[axis], 1};
     for (int i = 0; i < axis; ++i) scan.outer *= x.shape[i];
     for (int i = axis + 1; i < x.shape.rank(); ++i) scan.inner *= x.shape[i];
@@ -34,9 +33,6 @@ constexpr Algorithm list[] = {{"scan", plain_layouts, prepare_scan, run_scan}};
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Cumsum) {
-    return list;
-}
+KernelList kernels(Cuda, Cumsum) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -5,8 +5,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/reduce/prepare_reduce.cuda.h"
 
-namespace mge {
-namespace ops {
+namespace mge::ops {
 namespace {
 
 struct CudaReduction {
@@ -51,27 +50,10 @@ void run_cuda_reduction(const Prepared& prepared, const Launch& launch) {
     made.run(cuda::stream_of(launch), arguments);
 }
 
-}  // namespace ops
+KernelList kernels(Cuda, Max) { return algorithms<Max>; }
+KernelList kernels(Cuda, Mean) { return algorithms<Mean>; }
+KernelList kernels(Cuda, Min) { return algorithms<Min>; }
+KernelList kernels(Cuda, Prod) { return algorithms<Prod>; }
+KernelList kernels(Cuda, Sum) { return algorithms<Sum>; }
 
-template <>
-KernelList kernels(Cuda, ops::Max) {
-    return ops::algorithms<ops::Max>;
-}
-template <>
-KernelList kernels(Cuda, ops::Mean) {
-    return ops::algorithms<ops::Mean>;
-}
-template <>
-KernelList kernels(Cuda, ops::Min) {
-    return ops::algorithms<ops::Min>;
-}
-template <>
-KernelList kernels(Cuda, ops::Prod) {
-    return ops::algorithms<ops::Prod>;
-}
-template <>
-KernelList kernels(Cuda, ops::Sum) {
-    return ops::algorithms<ops::Sum>;
-}
-
-}  // namespace mge
+}  // namespace mge::ops

@@ -3,20 +3,14 @@
 
 #include "libmge/kernel/cuda/copy/copy_algorithms.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
-constexpr auto list = cuda::copy_algorithms<ops::plan_broadcast>();
+constexpr auto list = cuda::copy_algorithms<plan_broadcast>();
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::BroadcastTo) {
-    return list;
-}
-template <>
-KernelList kernels(Cuda, ops::BroadcastLike) {
-    return list;
-}
+KernelList kernels(Cuda, BroadcastTo) { return list; }
+KernelList kernels(Cuda, BroadcastLike) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -4,13 +4,13 @@
 #include "libmge/kernel/cuda/copy/copy_plan.h"
 #include "libmge/kernel/plain_layouts.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 using Parts = std::vector<cuda::CopyPlan>;
 
 Prepared prepare_parts(const PrepareContext& context) {
-    auto parts = ops::plan_concat(context.problem);
+    auto parts = plan_concat(context.problem);
     return Prepared::make(Parts(parts.begin(), parts.end()));
 }
 
@@ -23,9 +23,6 @@ constexpr Algorithm list[] = {{"strided", plain_layouts, prepare_parts, run_part
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Concat) {
-    return list;
-}
+KernelList kernels(Cuda, Concat) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -3,16 +3,13 @@
 
 #include "libmge/kernel/cuda/copy/copy_algorithms.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
-constexpr auto list = cuda::copy_algorithms<ops::plan_flip>();
+constexpr auto list = cuda::copy_algorithms<plan_flip>();
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Flip) {
-    return list;
-}
+KernelList kernels(Cuda, Flip) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

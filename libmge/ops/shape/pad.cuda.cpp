@@ -7,11 +7,11 @@
 #include "libmge/ops/shape/pad.cuda.h"
 #include "libmge/tensor/element_bytes.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
-static_assert(int(ops::PadMode::reflect) == int(cuda::Margin::reflect));
-static_assert(int(ops::PadMode::replicate) == int(cuda::Margin::replicate));
+static_assert(int(PadMode::reflect) == int(cuda::Margin::reflect));
+static_assert(int(PadMode::replicate) == int(cuda::Margin::replicate));
 
 struct Padding {
     DType dtype;
@@ -21,7 +21,7 @@ struct Padding {
 // `walked` is the tensor whose elements are computed. Axes without margins join the next one inwards, if
 // that has none either.
 Padding make_padding(const Problem& problem, const TensorSpec& inner, const Shape& padded, bool is_backward) {
-    auto& p = problem.as<ops::Pad::Params>();
+    auto& p = problem.as<Pad::Params>();
     Padding made{inner.dtype, {}};
     auto& x = made.arguments;
     x.margin = cuda::Margin(int(p.mode));
@@ -73,15 +73,13 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Pad) {
+KernelList kernels(Cuda, Pad) {
     static constexpr Algorithm list[] = {{"gather", plain_layouts, prepare_pad, run_pad}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::PadBackward) {
+KernelList kernels(Cuda, PadBackward) {
     static constexpr Algorithm list[] = {{"gather", plain_layouts, prepare_backward, run_backward}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

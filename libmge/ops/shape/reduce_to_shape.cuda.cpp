@@ -5,8 +5,7 @@
 #include "libmge/ops/reduce/prepare_reduce.cuda.h"
 #include "libmge/ops/reduce/reduce.h"
 
-namespace mge {
-namespace ops {
+namespace mge::ops {
 namespace {
 
 Prepared prepare(const PrepareContext& context) {
@@ -19,12 +18,10 @@ Prepared prepare(const PrepareContext& context) {
 }
 
 }  // namespace
-}  // namespace ops
 
-template <>
-KernelList kernels(Cuda, ops::ReduceToShape) {
-    static constexpr Algorithm list[] = {{"groups", plain_layouts, ops::prepare, ops::run_cuda_reduction}};
+KernelList kernels(Cuda, ReduceToShape) {
+    static constexpr Algorithm list[] = {{"groups", plain_layouts, prepare, run_cuda_reduction}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

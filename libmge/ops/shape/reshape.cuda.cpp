@@ -3,27 +3,12 @@
 
 #include "libmge/kernel/cuda/copy/copy_algorithms.h"
 
-namespace mge {
+namespace mge::ops {
 
-template <>
-KernelList kernels(Cuda, ops::Reshape) {
-    return cuda::byte_copies;
-}
-template <>
-KernelList kernels(Cuda, ops::ReshapeLike) {
-    return cuda::byte_copies;
-}
-template <>
-KernelList kernels(Cuda, ops::Flatten) {
-    return cuda::byte_copies;
-}
-template <>
-KernelList kernels(Cuda, ops::AddAxis) {
-    return cuda::byte_copies;
-}
-template <>
-KernelList kernels(Cuda, ops::RemoveAxis) {
-    return cuda::byte_copies;
-}
+KernelList kernels(Cuda, Reshape) { return cuda::byte_copies; }
+KernelList kernels(Cuda, ReshapeLike) { return cuda::byte_copies; }
+KernelList kernels(Cuda, Flatten) { return cuda::byte_copies; }
+KernelList kernels(Cuda, AddAxis) { return cuda::byte_copies; }
+KernelList kernels(Cuda, RemoveAxis) { return cuda::byte_copies; }
 
-}  // namespace mge
+}  // namespace mge::ops

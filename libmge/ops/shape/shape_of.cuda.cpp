@@ -5,12 +5,12 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/shape/shape_of.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 Prepared prepare_extents(const PrepareContext& context) {
     auto& shape = context.problem.inputs[0].shape;
-    int axis = context.problem.as<ops::ShapeOf::Params>().axis;
+    int axis = context.problem.as<ShapeOf::Params>().axis;
     cuda::Extents extents{};
     for (int i = 0; i < shape.rank(); ++i)
         if (axis == -1 || axis == i) extents.extent[extents.count++] = int32_t(shape[i]);
@@ -25,9 +25,6 @@ constexpr Algorithm list[] = {{"constant", plain_layouts, prepare_extents, run_e
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::ShapeOf) {
-    return list;
-}
+KernelList kernels(Cuda, ShapeOf) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -4,13 +4,13 @@
 #include "libmge/kernel/cuda/copy/copy_plan.h"
 #include "libmge/kernel/plain_layouts.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 using Parts = std::vector<cuda::CopyPlan>;
 
 Prepared prepare_parts(const PrepareContext& context) {
-    auto parts = ops::plan_split(context.problem);
+    auto parts = plan_split(context.problem);
     return Prepared::make(Parts(parts.begin(), parts.end()));
 }
 
@@ -23,9 +23,6 @@ constexpr Algorithm list[] = {{"strided", plain_layouts, prepare_parts, run_part
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Split) {
-    return list;
-}
+KernelList kernels(Cuda, Split) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

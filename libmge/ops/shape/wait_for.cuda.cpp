@@ -3,11 +3,8 @@
 
 #include "libmge/kernel/cuda/copy/copy_algorithms.h"
 
-namespace mge {
+namespace mge::ops {
 
-template <>
-KernelList kernels(Cuda, ops::WaitFor) {
-    return cuda::byte_copies;
-}
+KernelList kernels(Cuda, WaitFor) { return cuda::byte_copies; }
 
-}  // namespace mge
+}  // namespace mge::ops

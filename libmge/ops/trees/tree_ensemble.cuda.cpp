@@ -46,14 +46,10 @@ void run(const Prepared& prepared, const Launch& launch) {
 }
 
 }  // namespace
-}  // namespace mge::ops
 
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::TreeEnsemble) {
-    static constexpr Algorithm list[] = {{"by_row", plain_layouts, ops::prepare, ops::run}};
+KernelList kernels(Cuda, TreeEnsemble) {
+    static constexpr Algorithm list[] = {{"by_row", plain_layouts, prepare, run}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -44,14 +44,10 @@ void run(const Prepared& prepared, const Launch& launch) {
 }
 
 }  // namespace
-}  // namespace mge::ops
 
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::ClassNms) {
-    static constexpr Algorithm list[] = {{"greedy", plain_layouts, ops::prepare, ops::run}};
+KernelList kernels(Cuda, ClassNms) {
+    static constexpr Algorithm list[] = {{"greedy", plain_layouts, prepare, run}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

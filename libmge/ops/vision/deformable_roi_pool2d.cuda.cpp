@@ -5,16 +5,16 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/vision/deformable_roi_pool2d.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 int64_t x_elements(const DeformablePooling& p) { return p.images * p.channels * p.height * p.width; }
 
 Prepared prepare(const PrepareContext& context) {
-    return Prepared::make(ops::deformable_pooling(context.problem, 2));
+    return Prepared::make(deformable_pooling(context.problem, 2));
 }
 Prepared prepare_backward(const PrepareContext& context) {
-    auto p = ops::deformable_pooling(context.problem, 3);
+    auto p = deformable_pooling(context.problem, 3);
     return Prepared::make(p, cuda::FixedSums::workspace(x_elements(p)));
 }
 
@@ -42,15 +42,13 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::DeformableRoiPool2d) {
+KernelList kernels(Cuda, DeformableRoiPool2d) {
     static constexpr Algorithm list[] = {{"samples", plain_layouts, prepare, run}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::DeformableRoiPool2dBackward) {
+KernelList kernels(Cuda, DeformableRoiPool2dBackward) {
     static constexpr Algorithm list[] = {{"fixed_sums", plain_layouts, prepare_backward, run_backward}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

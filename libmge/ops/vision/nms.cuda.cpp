@@ -5,11 +5,11 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/vision/nms.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 Prepared prepare(const PrepareContext& context) {
-    auto& p = context.problem.as<ops::Nms::Params>();
+    auto& p = context.problem.as<Nms::Params>();
     int64_t boxes = context.problem.inputs[0].shape[0];
     return Prepared::make(cuda::Suppression{boxes, p.max_output, p.threshold},
                           cuda::SuppressionWork::bytes(boxes));
@@ -30,10 +30,9 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Nms) {
+KernelList kernels(Cuda, Nms) {
     static constexpr Algorithm list[] = {{"greedy", plain_layouts, prepare, run}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

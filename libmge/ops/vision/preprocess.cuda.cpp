@@ -5,7 +5,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/vision/preprocess.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct State {
@@ -16,7 +16,7 @@ struct State {
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     auto &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
-    bool is_last = problem.as<ops::Preprocess::Params>().channels_last;
+    bool is_last = problem.as<Preprocess::Params>().channels_last;
     int64_t channels = is_last ? x[3] : x[1], pixels = y[2] * y[3];
     return Prepared::make(State{{y[0], channels, y[1], pixels, is_last ? channels : 1, is_last ? 1 : pixels},
                                 problem.inputs[0].dtype});
@@ -34,10 +34,9 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Preprocess) {
+KernelList kernels(Cuda, Preprocess) {
     static constexpr Algorithm list[] = {{"pixels", plain_layouts, prepare, run}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

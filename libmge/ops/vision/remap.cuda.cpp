@@ -5,11 +5,11 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/vision/remap.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
-static_assert(int(ops::Border::wrap) == int(cuda::Border::wrap));
-static_assert(int(ops::Border::reflect) == int(cuda::Border::reflect));
+static_assert(int(Border::wrap) == int(cuda::Border::wrap));
+static_assert(int(Border::reflect) == int(cuda::Border::reflect));
 
 using SampleTypes = Types<Half, BFloat16, float, uint8_t, int8_t>;
 
@@ -40,7 +40,7 @@ Support supports(const Problem& problem) {
 template <class Op>
 State state_of(const Problem& problem) {
     constexpr size_t image = Op::inputs.size() - 1, values = image == 2 ? 0 : 2;  // x, or dy
-    auto& p = problem.as<ops::RemapParams>();
+    auto& p = problem.as<RemapParams>();
     auto &x = problem.inputs[0].shape, &map = problem.inputs[1].shape;
     State s;
     s.r = {x[0],
@@ -50,7 +50,7 @@ State state_of(const Problem& problem) {
            int(x[2]),
            int(x[3]),
            cuda::Border(int(p.border)),
-           p.interpolation == ops::Interpolation::nearest,
+           p.interpolation == Interpolation::nearest,
            float(p.value)};
     s.has_image_index = problem.has_input(image);
     s.dtype = problem.inputs[values].dtype;
@@ -61,7 +61,7 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(state_of<Op>(context.problem));
 }
 Prepared prepare_data(const PrepareContext& context) {
-    State s = state_of<ops::RemapBackwardData>(context.problem);
+    State s = state_of<RemapBackwardData>(context.problem);
     return Prepared::make(s, cuda::FixedSums::workspace(s.x_elements()));
 }
 
@@ -97,20 +97,17 @@ void run_map(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Remap) {
-    static constexpr Algorithm list[] = {{"pixels", supports, prepare<ops::Remap>, run}};
+KernelList kernels(Cuda, Remap) {
+    static constexpr Algorithm list[] = {{"pixels", supports, prepare<Remap>, run}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::RemapBackwardData) {
+KernelList kernels(Cuda, RemapBackwardData) {
     static constexpr Algorithm list[] = {{"fixed_sums", supports, prepare_data, run_data}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::RemapBackwardMap) {
-    static constexpr Algorithm list[] = {{"pixels", supports, prepare<ops::RemapBackwardMap>, run_map}};
+KernelList kernels(Cuda, RemapBackwardMap) {
+    static constexpr Algorithm list[] = {{"pixels", supports, prepare<RemapBackwardMap>, run_map}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

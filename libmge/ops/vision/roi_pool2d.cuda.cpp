@@ -5,7 +5,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/vision/roi_pool2d.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct State {
@@ -17,10 +17,10 @@ struct State {
 };
 
 State state_of(const Problem& problem) {
-    auto& p = problem.as<ops::RoiPoolParams>();
+    auto& p = problem.as<RoiPoolParams>();
     auto& x = problem.inputs[0].shape;
     return {{x[0], x[1], x[2], x[3], problem.inputs[1].shape[0], p.height, p.width,
-             p.mode == ops::RoiPoolMode::max, p.scale},
+             p.mode == RoiPoolMode::max, p.scale},
             problem.inputs[0].dtype};
 }
 Prepared prepare(const PrepareContext& context) { return Prepared::make(state_of(context.problem)); }
@@ -53,15 +53,13 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::RoiPool2d) {
+KernelList kernels(Cuda, RoiPool2d) {
     static constexpr Algorithm list[] = {{"cells", plain_layouts, prepare, run}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::RoiPool2dBackward) {
+KernelList kernels(Cuda, RoiPool2dBackward) {
     static constexpr Algorithm list[] = {{"fixed_sums", plain_layouts, prepare_backward, run_backward}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

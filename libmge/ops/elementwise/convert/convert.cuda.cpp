@@ -5,7 +5,7 @@
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/ops/elementwise/convert/convert.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 void run_convert(const Prepared& prepared, const Launch& launch) {
@@ -24,13 +24,7 @@ constexpr Algorithm list[] = {{"elementwise", plain_layouts, prepare_convert, ru
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Convert) {
-    return list;
-}
-template <>
-KernelList kernels(Cuda, ops::Copy) {
-    return cuda::byte_copies;
-}
+KernelList kernels(Cuda, Convert) { return list; }
+KernelList kernels(Cuda, Copy) { return cuda::byte_copies; }
 
-}  // namespace mge
+}  // namespace mge::ops

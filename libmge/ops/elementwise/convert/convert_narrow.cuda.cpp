@@ -9,8 +9,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/elementwise/convert/convert_narrow.cuda.h"
 
-namespace mge {
-namespace ops {
+namespace mge::ops {
 namespace {
 
 constexpr uint32_t sign_bit = uint32_t(1) << 31;
@@ -80,11 +79,7 @@ void run(const Prepared& prepared, const Launch& launch) {
 constexpr Algorithm list[] = {{"codes", plain_layouts, prepare, run}};
 
 }  // namespace
-}  // namespace ops
 
-template <>
-KernelList kernels(Cuda, ops::ConvertNarrow) {
-    return ops::list;
-}
+KernelList kernels(Cuda, ConvertNarrow) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -74,13 +74,6 @@ void run_fused(const Prepared& prepared, const Launch& launch) {
     state.kernel->launch(cuda::stream_of(launch), state.grid, threads, &arguments);
 }
 
+KernelList kernels(Cuda, FusedElementwise) { return elementwise; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::FusedElementwise) {
-    return ops::elementwise;
-}
-
-}  // namespace mge

@@ -76,13 +76,7 @@ constexpr Algorithm list[] = {{"compiled", supports_stored, prepare_stored, run_
                               {"compiled_groups", supports_reduced, prepare_reduced, run_reduced}};
 
 }  // namespace
+
+KernelList kernels(Cuda, FusedRegion) { return list; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::FusedRegion) {
-    return ops::list;
-}
-
-}  // namespace mge

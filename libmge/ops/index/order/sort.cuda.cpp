@@ -100,17 +100,8 @@ constexpr Algorithm algorithms[] = {{"bitonic", supports_bitonic<O>, prepare_bit
                                     {"radix", supports_radix<O>, prepare_radix<O>, run_radix}};
 
 }  // namespace
+
+KernelList kernels(Cuda, Sort) { return algorithms<Sort>; }
+KernelList kernels(Cuda, Topk) { return algorithms<Topk>; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Sort) {
-    return ops::algorithms<ops::Sort>;
-}
-template <>
-KernelList kernels(Cuda, ops::Topk) {
-    return ops::algorithms<ops::Topk>;
-}
-
-}  // namespace mge

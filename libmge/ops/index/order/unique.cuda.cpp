@@ -104,14 +104,10 @@ void run(const Prepared& prepared, const Launch& launch) {
 }
 
 }  // namespace
-}  // namespace mge::ops
 
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Unique) {
-    static constexpr Algorithm list[] = {{"sorted", ops::supports, ops::prepare, ops::run}};
+KernelList kernels(Cuda, Unique) {
+    static constexpr Algorithm list[] = {{"sorted", supports, prepare, run}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

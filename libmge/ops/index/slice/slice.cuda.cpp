@@ -5,7 +5,7 @@
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/ops/index/slice/slice.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct Setting {
@@ -14,8 +14,7 @@ struct Setting {
 };
 Prepared prepare_set(const PrepareContext& context) {
     auto& problem = context.problem;
-    return Prepared::make(
-        Setting{cuda::CopyPlan(ops::plan_slice_change(problem)), problem.inputs[0].bytes()});
+    return Prepared::make(Setting{cuda::CopyPlan(plan_slice_change(problem)), problem.inputs[0].bytes()});
 }
 
 void copy_whole(const Launch& launch, size_t bytes) {
@@ -37,7 +36,7 @@ struct Adding {
 };
 Prepared prepare_add(const PrepareContext& context) {
     auto& x = context.problem.inputs[0];
-    StridedCopy plan = ops::plan_slice_change(context.problem);
+    StridedCopy plan = plan_slice_change(context.problem);
     auto size = int64_t(size_of(x.dtype));
     Adding adding{
         x.dtype, x.bytes(), plan.numel() > 0, plan.source_offset() * size, plan.target_offset() * size, {}};
@@ -60,20 +59,17 @@ void run_add(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Slice) {
-    static constexpr auto list = cuda::copy_algorithms<ops::plan_slice>();
+KernelList kernels(Cuda, Slice) {
+    static constexpr auto list = cuda::copy_algorithms<plan_slice>();
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::SetSlice) {
+KernelList kernels(Cuda, SetSlice) {
     static constexpr Algorithm list[] = {{"strided", plain_layouts, prepare_set, run_set}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::AddSlice) {
+KernelList kernels(Cuda, AddSlice) {
     static constexpr Algorithm list[] = {{"strided", plain_layouts, prepare_add, run_add}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

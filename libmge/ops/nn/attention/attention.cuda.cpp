@@ -6,7 +6,7 @@
 #include "libmge/ops/nn/attention/algorithms.cuda.h"
 #include "libmge/ops/nn/attention/geometry.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct State {
@@ -15,13 +15,13 @@ struct State {
 };
 
 State state_of(std::string_view who, const Problem& problem, size_t mask) {
-    return {ops::attention_shape(who, problem.as<ops::AttentionParams>(), problem.inputs, mask),
+    return {attention_shape(who, problem.as<AttentionParams>(), problem.inputs, mask),
             problem.inputs[0].dtype};
 }
 
 // Inputs q, k, v, mask; outputs y, log_sum_exp.
 Prepared prepare(const PrepareContext& context) {
-    return Prepared::make(state_of(ops::Attention::name, context.problem, 3));
+    return Prepared::make(state_of(Attention::name, context.problem, 3));
 }
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
@@ -35,7 +35,7 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 // Inputs q, k, v, dy, y, log_sum_exp, mask, dlog_sum_exp; outputs dq, dk, dv.
 Prepared prepare_backward(const PrepareContext& context) {
-    State state = state_of(ops::AttentionBackward::name, context.problem, 6);
+    State state = state_of(AttentionBackward::name, context.problem, 6);
     auto& s = state.shape;
     return Prepared::make(state, size_t(s.batch * s.heads * s.queries) * sizeof(float));
 }
@@ -53,24 +53,18 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-namespace ops {
-
 Algorithm tiled_attention() { return {"tiles", plain_layouts, prepare, run}; }
 Algorithm tiled_attention_backward() { return {"tiles", plain_layouts, prepare_backward, run_backward}; }
 
-}  // namespace ops
-
 // cuDNN's engines for attention compile their code, which takes a second or two: that is for those who
 // measure.
-template <>
-KernelList kernels(Cuda, ops::Attention) {
-    static const Algorithm list[] = {ops::tiled_attention(), ops::cudnn_attention()};
+KernelList kernels(Cuda, Attention) {
+    static const Algorithm list[] = {tiled_attention(), cudnn_attention()};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::AttentionBackward) {
-    static const Algorithm list[] = {ops::tiled_attention_backward(), ops::cudnn_attention_backward()};
+KernelList kernels(Cuda, AttentionBackward) {
+    static const Algorithm list[] = {tiled_attention_backward(), cudnn_attention_backward()};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -6,7 +6,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/batch_norm/batch_norm.cuda.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct State {
@@ -33,7 +33,7 @@ State view(const TensorSpec& x, bool training) {
 }
 
 Prepared prepare(const PrepareContext& context) {
-    auto& params = context.problem.as<ops::BatchNorm::Params>();
+    auto& params = context.problem.as<BatchNorm::Params>();
     State state = view(context.problem.inputs[0], params.training);
     state.norm.momentum = params.momentum;
     state.norm.epsilon = params.epsilon;
@@ -55,8 +55,7 @@ void run(const Prepared& prepared, const Launch& launch) {
 }
 
 Prepared prepare_backward(const PrepareContext& context) {
-    State state =
-        view(context.problem.inputs[0], context.problem.as<ops::BatchNormBackward::Params>().training);
+    State state = view(context.problem.inputs[0], context.problem.as<BatchNormBackward::Params>().training);
     return Prepared::make(state, state.workspace());
 }
 
@@ -86,15 +85,13 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::BatchNorm) {
+KernelList kernels(Cuda, BatchNorm) {
     static constexpr Algorithm list[] = {{"two_passes", plain_layouts, prepare, run}};
     return list;
 }
-template <>
-KernelList kernels(Cuda, ops::BatchNormBackward) {
+KernelList kernels(Cuda, BatchNormBackward) {
     static constexpr Algorithm list[] = {{"two_passes", plain_layouts, prepare_backward, run_backward}};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

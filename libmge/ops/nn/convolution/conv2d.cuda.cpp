@@ -116,30 +116,20 @@ Algorithm implicit_gemm_conv2d_backward_weight() {
             run_backward_weight};
 }
 
-}  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::Conv2d) {
+KernelList kernels(Cuda, Conv2d) {
     // cuDNN has a tenth of the bandwidth for windows of each channel's own.
-    static const Algorithm list[] = {ops::depthwise_conv2d_on_gpu(), ops::cudnn_conv2d(),
-                                     ops::implicit_gemm_conv2d()};
+    static const Algorithm list[] = {depthwise_conv2d_on_gpu(), cudnn_conv2d(), implicit_gemm_conv2d()};
     return list;
 }
 
-template <>
-KernelList kernels(Cuda, ops::Conv2dBackwardData) {
-    static const Algorithm list[] = {ops::cudnn_conv2d_backward_data(),
-                                     ops::implicit_gemm_conv2d_backward_data()};
+KernelList kernels(Cuda, Conv2dBackwardData) {
+    static const Algorithm list[] = {cudnn_conv2d_backward_data(), implicit_gemm_conv2d_backward_data()};
     return list;
 }
 
-template <>
-KernelList kernels(Cuda, ops::Conv2dBackwardWeight) {
-    static const Algorithm list[] = {ops::cudnn_conv2d_backward_weight(),
-                                     ops::implicit_gemm_conv2d_backward_weight()};
+KernelList kernels(Cuda, Conv2dBackwardWeight) {
+    static const Algorithm list[] = {cudnn_conv2d_backward_weight(), implicit_gemm_conv2d_backward_weight()};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

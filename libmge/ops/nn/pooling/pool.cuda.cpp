@@ -9,10 +9,8 @@
 #include "libmge/ops/reduce/prepare_reduce.cuda.h"
 #include "libmge/ops/reduce/reduce.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
-
-using namespace ops;
 
 struct State {
     cuda::Pooling pooling{};
@@ -128,45 +126,19 @@ constexpr Algorithm windows[] = {{"windows", supports<Op>, prepare<Op>, run}};
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, MaxPool2d) {
-    return windows<MaxPool2d, run_max>;
-}
-template <>
-KernelList kernels(Cuda, MaxPool2dBackward) {
-    return windows<MaxPool2dBackward, run_max_backward>;
-}
-template <>
-KernelList kernels(Cuda, MaxPool2dSelect) {
-    return windows<MaxPool2dSelect, run_select>;
-}
-template <>
-KernelList kernels(Cuda, AvgPool2d) {
-    return means<AvgPool2d>;
-}
-template <>
-KernelList kernels(Cuda, AvgPool2dBackward) {
-    return windows<AvgPool2dBackward, run_average_backward>;
-}
-template <>
-KernelList kernels(Cuda, AdaptiveMaxPool2d) {
-    return windows<AdaptiveMaxPool2d, run_max>;
-}
-template <>
+KernelList kernels(Cuda, MaxPool2d) { return windows<MaxPool2d, run_max>; }
+KernelList kernels(Cuda, MaxPool2dBackward) { return windows<MaxPool2dBackward, run_max_backward>; }
+KernelList kernels(Cuda, MaxPool2dSelect) { return windows<MaxPool2dSelect, run_select>; }
+KernelList kernels(Cuda, AvgPool2d) { return means<AvgPool2d>; }
+KernelList kernels(Cuda, AvgPool2dBackward) { return windows<AvgPool2dBackward, run_average_backward>; }
+KernelList kernels(Cuda, AdaptiveMaxPool2d) { return windows<AdaptiveMaxPool2d, run_max>; }
 KernelList kernels(Cuda, AdaptiveMaxPool2dBackward) {
     return windows<AdaptiveMaxPool2dBackward, run_max_backward>;
 }
-template <>
-KernelList kernels(Cuda, AdaptiveMaxPool2dSelect) {
-    return windows<AdaptiveMaxPool2dSelect, run_select>;
-}
-template <>
-KernelList kernels(Cuda, AdaptiveAvgPool2d) {
-    return means<AdaptiveAvgPool2d>;
-}
-template <>
+KernelList kernels(Cuda, AdaptiveMaxPool2dSelect) { return windows<AdaptiveMaxPool2dSelect, run_select>; }
+KernelList kernels(Cuda, AdaptiveAvgPool2d) { return means<AdaptiveAvgPool2d>; }
 KernelList kernels(Cuda, AdaptiveAvgPool2dBackward) {
     return windows<AdaptiveAvgPool2dBackward, run_average_backward>;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

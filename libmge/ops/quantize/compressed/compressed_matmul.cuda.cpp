@@ -78,13 +78,7 @@ constexpr Algorithm list[] = {{"rows", supports_rows, prepare, run_rows, {.usabl
                               {"expanded", plain_layouts, prepare_expanded, run_expanded}};
 
 }  // namespace
+
+KernelList kernels(Cuda, CompressedMatmul) { return list; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::CompressedMatmul) {
-    return ops::list;
-}
-
-}  // namespace mge

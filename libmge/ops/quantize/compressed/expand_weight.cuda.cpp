@@ -28,13 +28,7 @@ void run(const Prepared& prepared, const Launch& launch) {
 constexpr Algorithm list[] = {{"elementwise", plain_layouts, prepare, run}};
 
 }  // namespace
+
+KernelList kernels(Cuda, ExpandWeight) { return list; }
+
 }  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::ExpandWeight) {
-    return ops::list;
-}
-
-}  // namespace mge

@@ -89,14 +89,9 @@ void set_addresses(cuda::StepConvArguments& a, const Launch& launch) {
 
 Algorithm implicit_gemm_quantized_conv2d() { return {"implicit_gemm", supports, prepare, run}; }
 
-}  // namespace mge::ops
-
-namespace mge {
-
-template <>
-KernelList kernels(Cuda, ops::QuantizedConv2d) {
-    static const Algorithm list[] = {ops::cudnn_quantized_conv2d(), ops::implicit_gemm_quantized_conv2d()};
+KernelList kernels(Cuda, QuantizedConv2d) {
+    static const Algorithm list[] = {cudnn_quantized_conv2d(), implicit_gemm_quantized_conv2d()};
     return list;
 }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -5,7 +5,7 @@
 #include "libmge/kernel/cuda/copy/copy_plan.h"
 #include "libmge/ops/shape/layout/reorder_plan.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct Copies {
@@ -14,7 +14,7 @@ struct Copies {
 };
 
 Prepared prepare_copies(const PrepareContext& context) {
-    auto plan = ops::plan_reorder(context.problem);
+    auto plan = plan_reorder(context.problem);
     return Prepared::make(Copies{{plan.copies.begin(), plan.copies.end()}, plan.zeroed});
 }
 
@@ -24,13 +24,10 @@ void run_copies(const Prepared& prepared, const Launch& launch) {
     for (auto& part : copies.parts) part.run(launch, launch.inputs[0], launch.outputs[0]);
 }
 
-constexpr Algorithm list[] = {{"strided", ops::supports_reorder_plan, prepare_copies, run_copies}};
+constexpr Algorithm list[] = {{"strided", supports_reorder_plan, prepare_copies, run_copies}};
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Reorder) {
-    return list;
-}
+KernelList kernels(Cuda, Reorder) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -2,7 +2,7 @@
 #include "libmge/ops/shape/layout/take_channels.h"
 #include "libmge/kernel/cuda/copy/copy_plan.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
 struct RunCopy {
@@ -12,7 +12,7 @@ struct RunCopy {
 
 Prepared prepare_copies(const PrepareContext& context) {
     std::vector<RunCopy> copies;
-    for (auto& part : ops::plan_channel_copies(context.problem))
+    for (auto& part : plan_channel_copies(context.problem))
         copies.push_back({part.input, cuda::CopyPlan(part.copy)});
     return Prepared::make(std::move(copies));
 }
@@ -22,13 +22,10 @@ void run_copies(const Prepared& prepared, const Launch& launch) {
         part.plan.run(launch, launch.inputs[part.input], launch.outputs[0]);
 }
 
-constexpr Algorithm list[] = {{"strided", ops::supports_channel_copies, prepare_copies, run_copies}};
+constexpr Algorithm list[] = {{"strided", supports_channel_copies, prepare_copies, run_copies}};
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::TakeChannels) {
-    return list;
-}
+KernelList kernels(Cuda, TakeChannels) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops

@@ -3,16 +3,13 @@
 
 #include "libmge/kernel/cuda/copy/copy_algorithms.h"
 
-namespace mge {
+namespace mge::ops {
 namespace {
 
-constexpr auto list = cuda::copy_algorithms<ops::plan_transpose>();
+constexpr auto list = cuda::copy_algorithms<plan_transpose>();
 
 }  // namespace
 
-template <>
-KernelList kernels(Cuda, ops::Transpose) {
-    return list;
-}
+KernelList kernels(Cuda, Transpose) { return list; }
 
-}  // namespace mge
+}  // namespace mge::ops
