@@ -63,11 +63,10 @@ std::optional<Difference> first_difference(const Tensor& got_there, const Tensor
         auto *a = static_cast<const uint8_t*>(got.data()), *b = static_cast<const uint8_t*>(expected.data());
         return first_difference(a, b, got.spec().numel(), 0);
     }
-    dispatch_dtype(got.dtype(), AllTypes{}, [&](auto t) {
+    dispatch_dtype(got.dtype(), AllTypes{}, [&]<class T>(std::type_identity<T>) {
         dispatch_dtype(expected.dtype(), AllTypes{}, [&](auto u) {
-            result =
-                first_difference(got.data<typename decltype(t)::type>(),
-                                 expected.data<typename decltype(u)::type>(), got.spec().numel(), tolerance);
+            result = first_difference(got.data<T>(), expected.data<typename decltype(u)::type>(),
+                                      got.spec().numel(), tolerance);
         });
     });
     return result;

@@ -119,8 +119,7 @@ void for_each_pair(const Tensor& got, const Tensor& expected, Fn&& fn) {
     // The second one is read at an index: both may have any dtype.
     if (is_narrow(expected.dtype()))
         return for_each_element(got, [&](int64_t i, double a) { fn(i, a, element_at(expected, i)); });
-    dispatch_dtype(expected.dtype(), AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(expected.dtype(), AllTypes{}, [&]<class T>(std::type_identity<T>) {
         auto* data = static_cast<const T*>(expected.data());
         for_each_element(got, [&](int64_t i, double a) { fn(i, a, double(ComputedAs<T>(data[i]))); });
     });

@@ -12,8 +12,7 @@ double element_at(const Tensor& tensor, int64_t index) {
     if (is_narrow(tensor.dtype()))
         return narrow_value(tensor.dtype(), static_cast<const uint8_t*>(tensor.data())[index]);
     double result = 0;
-    dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(tensor.dtype(), AllTypes{}, [&]<class T>(std::type_identity<T>) {
         T value = static_cast<const T*>(tensor.data())[index];
         result = double(ComputedAs<T>(value));
     });

@@ -21,8 +21,7 @@ void for_each_element(const Tensor& tensor, Fn&& fn) {
             fn(i, double(narrow_value(tensor.dtype(), codes[i])));
         return;
     }
-    dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(tensor.dtype(), AllTypes{}, [&]<class T>(std::type_identity<T>) {
         auto* data = static_cast<const T*>(tensor.data());
         for (int64_t i = 0, n = tensor.spec().numel(); i < n; ++i) fn(i, double(ComputedAs<T>(data[i])));
     });

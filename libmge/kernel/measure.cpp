@@ -91,14 +91,14 @@ private:
     Tensor filled(const TensorSpec& spec) {
         if (!is_float(spec.dtype)) return zeros(spec, problem_.device);
         Tensor tensor = empty_tensor(spec, host_device);
-        dispatch_dtype(spec.dtype, Types<Half, BFloat16, float, double>{}, [&](auto type) {
-            using T = typename decltype(type)::type;
-            uint32_t state = 12345;
-            for (T& value : std::span(static_cast<T*>(tensor.data()), spec.bytes() / sizeof(T))) {
-                state = state * 1664525u + 1013904223u;
-                value = T(float(int32_t(state)) * 0x1p-31f);
-            }
-        });
+        dispatch_dtype(
+            spec.dtype, Types<Half, BFloat16, float, double>{}, [&]<class T>(std::type_identity<T>) {
+                uint32_t state = 12345;
+                for (T& value : std::span(static_cast<T*>(tensor.data()), spec.bytes() / sizeof(T))) {
+                    state = state * 1664525u + 1013904223u;
+                    value = T(float(int32_t(state)) * 0x1p-31f);
+                }
+            });
         return to_device(tensor, problem_.device);
     }
 

@@ -12,8 +12,7 @@ namespace mge {
 uint64_t element_bytes(DType dtype, double value) {
     if (is_narrow(dtype)) return narrow_bits(dtype, value);
     uint64_t bytes = 0;
-    dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
         T element;
         if constexpr (std::is_same_v<T, bool>)
             element = value != 0;

@@ -34,9 +34,8 @@ double number(const char* op, const char* which, std::span<const Tensor> values,
     Tensor value = to_host(values[at]);
     check_number(op, which, value.spec());
     double result = 0;
-    dispatch_dtype(value.dtype(), NumberTypes{}, [&](auto type) {
-        result = double(*value.template data<typename decltype(type)::type>());
-    });
+    dispatch_dtype(value.dtype(), NumberTypes{},
+                   [&]<class T>(std::type_identity<T>) { result = double(*value.template data<T>()); });
     return result;
 }
 

@@ -35,8 +35,7 @@ Prepared prepare_linspace(const PrepareContext& context) {
 }
 
 void run_line(const Line& line, const Launch& launch) {
-    dispatch_dtype(line.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(line.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t i = 0; i < line.count; ++i) {
             double value = line.start + double(i) * line.step;
             if constexpr (std::is_same_v<T, uint64_t>)
@@ -55,7 +54,7 @@ double number(const Launch& launch, size_t input, DType dtype, double otherwise)
     if (dtype == DType::none) return otherwise;
     double value = 0;
     dispatch_dtype(dtype, NumberTypes{},
-                   [&](auto type) { value = double(*launch.in<typename decltype(type)::type>(input)); });
+                   [&]<class T>(std::type_identity<T>) { value = double(*launch.in<T>(input)); });
     return value;
 }
 

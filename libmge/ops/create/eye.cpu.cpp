@@ -12,8 +12,7 @@ namespace {
 void run_diagonal(const Prepared& prepared, const Launch& launch) {
     auto& y = prepared.state<ProblemState<Eye::Params>>().outputs[0];
     int64_t rows = y.shape[0], columns = y.shape[1];
-    dispatch_dtype(y.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(y.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
         std::fill_n(launch.out<T>(0), rows * columns, T{});
         for (int64_t i = 0; i < std::min(rows, columns); ++i) launch.out<T>(0)[i * columns + i] = T(1.f);
     });

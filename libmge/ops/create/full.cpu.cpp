@@ -27,8 +27,7 @@ Prepared prepare_fill(const PrepareContext& context) {
 
 void run_fill(const Prepared& prepared, const Launch& launch) {
     auto& fill = prepared.state<Fill>();
-    dispatch_size(fill.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(fill.dtype, [&]<class T>(std::type_identity<T>) {
         T element;
         std::memcpy(&element, &fill.pattern, sizeof element);
         constexpr int64_t elements_per_nanosecond = 8;

@@ -36,8 +36,7 @@ double error_of(double expected, double actual) {
 
 double largest_error(const TensorSpec& spec, const void* expected, const void* actual) {
     double largest = 0;
-    dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(spec.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
         auto *a = static_cast<const T*>(expected), *b = static_cast<const T*>(actual);
         for (int64_t i = 0, n = spec.numel(); i < n; ++i) {
             double error = error_of(double(ComputedAs<T>(a[i])), double(ComputedAs<T>(b[i])));
@@ -50,8 +49,7 @@ double largest_error(const TensorSpec& spec, const void* expected, const void* a
 
 std::string first_difference(const TensorSpec& spec, const void* expected, const void* actual) {
     std::string found;
-    dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(spec.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
         auto *a = static_cast<const T*>(expected), *b = static_cast<const T*>(actual);
         int64_t i = 0;
         while (error_of(double(ComputedAs<T>(a[i])), double(ComputedAs<T>(b[i]))) == 0) ++i;

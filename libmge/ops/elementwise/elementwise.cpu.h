@@ -78,10 +78,10 @@ Prepared prepare_rows(const PrepareContext& context) {
     using F = typename ElementwiseOf<O>::Functor;
     auto functor = functor_of<O>(context.problem);
     cpu::RowsFn run = nullptr;
-    dispatch_dtype(context.problem.inputs[0].dtype, accepted_types<O::accepted>(), [&](auto type) {
-        using T = typename decltype(type)::type;
-        if constexpr (is_rowed(DTypeOf<T>)) run = &cpu::scalar_rows<F, T>;
-    });
+    dispatch_dtype(context.problem.inputs[0].dtype, accepted_types<O::accepted>(),
+                   [&]<class T>(std::type_identity<T>) {
+                       if constexpr (is_rowed(DTypeOf<T>)) run = &cpu::scalar_rows<F, T>;
+                   });
     return cpu::prepare_elementwise(context.problem, run, nullptr, &functor, sizeof functor,
                                     ElementwiseOf<O>::grain);
 }
@@ -92,7 +92,7 @@ Prepared prepare_reference(const PrepareContext& context) {
     auto functor = functor_of<O>(context.problem);
     cpu::ElementFn run = nullptr;
     dispatch_dtype(context.problem.inputs[0].dtype, accepted_types<O::accepted>(),
-                   [&](auto type) { run = &cpu::scalar_element<F, typename decltype(type)::type>; });
+                   [&]<class T>(std::type_identity<T>) { run = &cpu::scalar_element<F, T>; });
     return cpu::prepare_elements(context.problem, run, &functor, sizeof functor);
 }
 

@@ -50,13 +50,13 @@ void where_rows(const cpu::Rows& r) {
 Prepared prepare_where(const PrepareContext& context) {
     cpu::RowsFn run = nullptr;
     dispatch_size(context.problem.outputs[0].dtype,
-                  [&](auto type) { run = where_rows<typename decltype(type)::type>; });
+                  [&]<class T>(std::type_identity<T>) { run = where_rows<T>; });
     return cpu::prepare_elementwise(context.problem, run, nullptr, nullptr, 0, cheap_grain);
 }
 Prepared prepare_where_reference(const PrepareContext& context) {
     cpu::ElementFn run = nullptr;
     dispatch_size(context.problem.outputs[0].dtype,
-                  [&](auto type) { run = where_element<typename decltype(type)::type>; });
+                  [&]<class T>(std::type_identity<T>) { run = where_element<T>; });
     return cpu::prepare_elements(context.problem, run, nullptr, 0);
 }
 

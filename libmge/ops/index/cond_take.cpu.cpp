@@ -18,8 +18,7 @@ void run_scan(const Prepared& prepared, const Launch& launch) {
     for (int64_t i = 0; i < n; ++i) count += mask[i] != 0;
     void* values = launch.allocator->allocate(0, {x.dtype, {count}, {}});
     auto* indices = static_cast<int32_t*>(launch.allocator->allocate(1, {DType::i32, {count}, {}}));
-    dispatch_size(x.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(x.dtype, [&]<class T>(std::type_identity<T>) {
         auto* to = static_cast<T*>(values);
         for (int64_t i = 0, k = 0; k < count; ++i)
             if (mask[i]) {

@@ -36,8 +36,7 @@ void run_sums(const Prepared& prepared, const Launch& launch) {
     int64_t count = problem.inputs[0].numel();
     auto* index = launch.in<int32_t>(0);
     check_indices(EmbeddingBackward::name, 0, index, count, rows);
-    dispatch_dtype(problem.outputs[0].dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(problem.outputs[0].dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         T* sums = launch.out<T>(0);
         std::fill(sums, sums + rows * width, T{});
         par_for(launch.threads, width, std::max<int64_t>(16, parallel_grain / std::max<int64_t>(1, count)),

@@ -63,8 +63,7 @@ void run_gather(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
     check(places, launch);
     int64_t length = std::max<int64_t>(1, places.index[places.index.rank() - 1]);
-    dispatch_size(places.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(places.dtype, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, rows_of(places), std::max<int64_t>(1, parallel_grain / length),
                 [&](int64_t begin, int64_t end) {
                     for_rows(places, launch.in<int32_t>(1), begin, end, [&](int64_t at, int64_t place) {
@@ -94,13 +93,12 @@ void change(const Places& places, const Launch& launch) {
 
 void run_scatter(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
-    dispatch_size(places.dtype,
-                  [&](auto type) { change<false, typename decltype(type)::type>(places, launch); });
+    dispatch_size(places.dtype, [&]<class T>(std::type_identity<T>) { change<false, T>(places, launch); });
 }
 void run_scatter_add(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
     dispatch_dtype(places.dtype, NumberTypes{},
-                   [&](auto type) { change<true, typename decltype(type)::type>(places, launch); });
+                   [&]<class T>(std::type_identity<T>) { change<true, T>(places, launch); });
 }
 
 }  // namespace

@@ -54,9 +54,9 @@ void run_add_lines(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
     copy_first_input(launch, places.bytes);
     if (places.elements.numel() == 0) return;
-    cuda::dispatch_device_type(places.dtype, NumberTypes{}, [&](auto type) {
-        cuda::add_lines<typename decltype(type)::type>(
-            cuda::stream_of(launch), launched(places.elements, launch), launch.inputs[2], launch.outputs[0]);
+    cuda::dispatch_device_type(places.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
+        cuda::add_lines<T>(cuda::stream_of(launch), launched(places.elements, launch), launch.inputs[2],
+                           launch.outputs[0]);
     });
 }
 
@@ -101,9 +101,9 @@ void run_add_ordered(const Prepared& prepared, const Launch& launch) {
     copy_first_input(launch, places.bytes);
     if (places.elements.numel() == 0) return;
     auto order = find_order(places, launch);
-    cuda::dispatch_device_type(places.dtype, NumberTypes{}, [&](auto type) {
-        cuda::add_rows<typename decltype(type)::type>(cuda::stream_of(launch), rows_of(places), order,
-                                                      source_of(places), launch.inputs[2], launch.outputs[0]);
+    cuda::dispatch_device_type(places.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
+        cuda::add_rows<T>(cuda::stream_of(launch), rows_of(places), order, source_of(places),
+                          launch.inputs[2], launch.outputs[0]);
     });
 }
 

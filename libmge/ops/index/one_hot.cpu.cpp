@@ -55,8 +55,7 @@ const int32_t* checked_index(const Picks& picks, const Launch& launch) {
 void run_pick(const Prepared& prepared, const Launch& launch) {
     auto& picks = prepared.state<Picks>();
     auto* index = checked_index(picks, launch);
-    dispatch_size(picks.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(picks.dtype, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, picks.outer * picks.inner, parallel_grain, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i)
                 launch.out<T>(0)[i] = launch.in<T>(0)[picks.place(i, index[i])];
@@ -69,8 +68,7 @@ void run_set(const Prepared& prepared, const Launch& launch) {
     auto* index = checked_index(picks, launch);
     if (launch.inputs[0] != launch.outputs[0] && picks.bytes)
         std::memcpy(launch.outputs[0], launch.inputs[0], picks.bytes);
-    dispatch_size(picks.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(picks.dtype, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, picks.outer * picks.inner, parallel_grain, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i)
                 launch.out<T>(0)[picks.place(i, index[i])] = launch.in<T>(2)[i];

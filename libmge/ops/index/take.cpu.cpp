@@ -152,8 +152,7 @@ void run_take(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
     const int64_t* offsets = find_offsets(places, launch);
     if (places.inner == 0) return;
-    dispatch_size(places.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(places.dtype, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, places.rows(), std::max<int64_t>(1, parallel_grain / places.inner),
                 [&](int64_t begin, int64_t end) {
                     read_rows(places, offsets, launch.in<T>(0), launch.out<T>(0), begin, end);
@@ -187,8 +186,7 @@ void run_set(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
     const int64_t* offsets = find_offsets(places, launch);
     const void* value = start_change(places, launch);
-    dispatch_size(places.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(places.dtype, [&]<class T>(std::type_identity<T>) {
         for_changed_rows(places, launch.threads, [&](int64_t row) {
             T* to = launch.out<T>(0) + row / places.combinations * places.outer_stride +
                     offsets[row % places.combinations];
@@ -213,8 +211,7 @@ void run_add(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
     const int64_t* offsets = find_offsets(places, launch);
     const void* value = start_change(places, launch);
-    dispatch_dtype(places.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(places.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         for_changed_rows(places, launch.threads, [&](int64_t row) {
             T* to = launch.out<T>(0) + row / places.combinations * places.outer_stride +
                     offsets[row % places.combinations];

@@ -56,8 +56,7 @@ void invert(const T* x, T* y, int64_t n, int64_t matrix) {
 void run_elimination(const Prepared& prepared, const Launch& launch) {
     auto& x = prepared.state<ProblemState<NoParams>>().inputs[0];
     int64_t n = x.shape[x.shape.rank() - 1], size = n * n;
-    dispatch_dtype(x.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(x.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t i = 0; size && i < x.numel() / size; ++i)
             invert(launch.in<T>(0) + i * size, launch.out<T>(0) + i * size, n, i);
     });

@@ -62,8 +62,7 @@ void multiply(const Reference& r, const Launch& launch) {
 
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& r = prepared.state<Reference>();
-    dispatch_dtype(r.in, NumberTypes{}, [&](auto type) {
-        using In = typename decltype(type)::type;
+    dispatch_dtype(r.in, NumberTypes{}, [&]<class In>(std::type_identity<In>) {
         using Out = std::conditional_t<std::is_integral_v<In> && sizeof(In) < 4, int32_t, In>;
         multiply<In, Out>(r, launch);
     });

@@ -289,9 +289,8 @@ void finish(const State& s, const Launch& launch, cuda::Stream stream) {
     if (x.numel == 0) return;
     x.sums = x.y = launch.outputs[0];
     x.bias = launch.in_if_given<void>(bias);
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
-        cuda::run_epilogue<typename decltype(type)::type>(stream, x);
-    });
+    cuda::dispatch_device_type(s.dtype, FloatTypes{},
+                               [&]<class T>(std::type_identity<T>) { cuda::run_epilogue<T>(stream, x); });
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -129,8 +129,7 @@ void run_jacobi(const Prepared& prepared, const Launch& launch) {
     auto& x = prepared.state<ProblemState<NoParams>>().inputs[0];
     int64_t m = x.shape[x.shape.rank() - 2], n = x.shape[x.shape.rank() - 1], k = std::min(m, n);
     int64_t matrices = k > 0 ? x.numel() / (m * n) : 0;
-    dispatch_dtype(x.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(x.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, matrices, parallel_grain / (m * n * k + 1) + 1,
                 [&](int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i)

@@ -54,8 +54,7 @@ void normalize(const Launch& launch, int64_t row, int64_t n, float epsilon, Fact
 template <class State>
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t row = 0; row < s.rows(); ++row)
             normalize<T>(launch, row, s.row_size(), s.epsilon, s.factors_of(row));
     });
@@ -112,8 +111,7 @@ void factor_gradients(const State& s, const Launch& launch, int64_t factor) {
 template <class State>
 void run_backward_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t row = 0; row < s.rows(); ++row)
             input_gradient<T>(launch, row, s.row_size(), s.factors_of(row));
         for (int64_t i = 0; i < s.factors(); ++i) factor_gradients<T>(s, launch, i);

@@ -63,8 +63,7 @@ const T* optional_input(const Launch& launch, size_t i) {
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.norm.rows == 0) return;
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         cuda::normalize_rows<T>(cuda::stream_of(launch), s.norm,
                                 {launch.in<T>(0), optional_input<T>(launch, 1), optional_input<T>(launch, 2),
                                  launch.out<T>(0), launch.out<float>(1), launch.out<float>(2)});
@@ -90,8 +89,7 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     auto stream = cuda::stream_of(launch);
     auto *mean = launch.in<float>(2), *inv_std = launch.in<float>(3);
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         auto *x = launch.in<T>(0), *dy = launch.in<T>(1);
         cuda::normalize_rows_backward<T>(
             stream, s.norm,

@@ -52,8 +52,7 @@ void reference_row(const T* x, T* y, int64_t n, int64_t stride, bool log) {
 
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, s.outer * s.inner, parallel_grain / (exponential_cost * s.n + 1),
                 [&](int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i) {

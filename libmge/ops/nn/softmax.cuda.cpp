@@ -27,8 +27,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     auto& s = state.arguments;
     if (s.outer == 0 || s.n == 0 || s.inner == 0) return;
-    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         cuda::softmax(cuda::stream_of(launch), s, launch.in<T>(0), launch.out<T>(0));
     });
 }

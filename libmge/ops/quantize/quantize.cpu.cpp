@@ -37,8 +37,7 @@ void for_parts(const Conversion& c, const Launch& launch, Fn&& fn) {
 
 void run_quantize(const Prepared& prepared, const Launch& launch) {
     auto& c = prepared.state<Conversion>();
-    dispatch_dtype(c.steps, StepTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(c.steps, StepTypes{}, [&]<class T>(std::type_identity<T>) {
         for_parts(c, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
             auto* x = launch.in<float>(0);
             for (int64_t i = begin; i < end; ++i)
@@ -49,8 +48,7 @@ void run_quantize(const Prepared& prepared, const Launch& launch) {
 
 void run_dequantize(const Prepared& prepared, const Launch& launch) {
     auto& c = prepared.state<Conversion>();
-    dispatch_dtype(c.steps, StepTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(c.steps, StepTypes{}, [&]<class T>(std::type_identity<T>) {
         for_parts(c, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
             auto* x = launch.in<T>(0);
             for (int64_t i = begin; i < end; ++i) launch.out<float>(0)[i] = to_real(x[i], s.zero, s.scale);

@@ -58,15 +58,15 @@ cuda::StepArguments arguments_of(const State& state, const Launch& launch) {
 void run_quantize(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     if (state.arguments.numel == 0) return;
-    cuda::dispatch_device_type(state.steps, StepTypes{}, [&](auto type) {
-        cuda::quantize<typename decltype(type)::type>(cuda::stream_of(launch), arguments_of(state, launch));
+    cuda::dispatch_device_type(state.steps, StepTypes{}, [&]<class T>(std::type_identity<T>) {
+        cuda::quantize<T>(cuda::stream_of(launch), arguments_of(state, launch));
     });
 }
 void run_dequantize(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     if (state.arguments.numel == 0) return;
-    cuda::dispatch_device_type(state.steps, StepTypes{}, [&](auto type) {
-        cuda::dequantize<typename decltype(type)::type>(cuda::stream_of(launch), arguments_of(state, launch));
+    cuda::dispatch_device_type(state.steps, StepTypes{}, [&]<class T>(std::type_identity<T>) {
+        cuda::dequantize<T>(cuda::stream_of(launch), arguments_of(state, launch));
     });
 }
 void run_fake_quantize(const Prepared& prepared, const Launch& launch) {

@@ -28,8 +28,7 @@ Prepared prepare_drop(const PrepareContext& context) {
 void run_drop(const Prepared& prepared, const Launch& launch) {
     auto& drop = prepared.state<Drop>();
     PhiloxBlocks blocks(launch.in<int32_t>(1), uint32_t(RandomStream::dropout));
-    dispatch_dtype(drop.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(drop.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         const T* x = launch.in<T>(0);
         T *y = launch.out<T>(0), *mask = launch.out<T>(1);
         par_for(launch.threads, (drop.count + 3) / 4, parallel_grain / PhiloxBlocks::nanoseconds_per_block,

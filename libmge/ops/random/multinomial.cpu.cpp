@@ -73,8 +73,8 @@ void run_multinomial(const Prepared& prepared, const Launch& launch) {
     int64_t categories = spec.shape[spec.shape.rank() - 1];
     PhiloxBlocks blocks(launch.in<int32_t>(0), uint32_t(RandomStream::multinomial));
     int32_t* y = launch.out<int32_t>(0);
-    dispatch_dtype(spec.dtype, FloatTypes{}, [&](auto type) {
-        auto* weights = launch.in<typename decltype(type)::type>(1);
+    dispatch_dtype(spec.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
+        auto* weights = launch.in<T>(1);
         int64_t grain = std::max<int64_t>(1, parallel_grain / (16 * categories));
         par_for(launch.threads, spec.numel() / categories, grain, [&](int64_t begin, int64_t end) {
             std::vector<double> row(static_cast<size_t>(categories));

@@ -45,8 +45,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     x.fault = static_cast<int*>(launch.workspace);
     x.numbers = reinterpret_cast<double*>(static_cast<char*>(launch.workspace) + flag_bytes);
     launch.queue->fill(x.fault, 0, sizeof *x.fault);
-    cuda::dispatch_device_type(state.inputs[1].dtype, FloatTypes{}, [&](auto type) {
-        cuda::draw_categories<typename decltype(type)::type>(cuda::stream_of(launch), x);
+    cuda::dispatch_device_type(state.inputs[1].dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
+        cuda::draw_categories<T>(cuda::stream_of(launch), x);
     });
     throw_as_cpu_if(x.fault, Multinomial::info, &state.params, state, launch);
 }

@@ -21,8 +21,7 @@ int64_t below(int64_t bound, const PhiloxBlocks& blocks, int64_t draw) {
 void run_shuffle(const Prepared& prepared, const Launch& launch) {
     auto& p = prepared.state<ProblemState<Permutation::Params>>().params;
     PhiloxBlocks blocks(launch.in<int32_t>(0), uint32_t(RandomStream::permutation));
-    dispatch_dtype(p.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(p.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         T* y = launch.out<T>(0);
         for (int64_t i = 0; i < p.n; ++i) {
             if constexpr (std::is_integral_v<T>)

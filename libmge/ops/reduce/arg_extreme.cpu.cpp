@@ -66,8 +66,7 @@ int32_t search_run(const float* x, int64_t length) {
 template <Reduction kind>
 void run_search(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<Search>();
-    dispatch_dtype(s.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
         int64_t tiles = (s.inner + tile - 1) / tile;
         par_for(launch.threads, s.outer * tiles, std::max<int64_t>(1, parallel_grain / s.length),
                 [&](int64_t begin, int64_t end) {
@@ -89,8 +88,7 @@ void run_search(const Prepared& prepared, const Launch& launch) {
 template <Reduction kind>
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<Search>();
-    dispatch_dtype(s.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
         using V = decltype(cpu::ScalarOf<T>::v);
         for (int64_t i = 0; i < s.outer * s.inner; ++i) {
             const T* x = launch.in<T>(0) + i / s.inner * s.length * s.inner + i % s.inner;

@@ -58,8 +58,7 @@ void scan_tile(const T* x, T* y, int64_t length, int64_t stride, int64_t n) {
 void run_tiles(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<Scan>();
     if (s.outer * s.length * s.inner == 0) return;
-    dispatch_dtype(s.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         int64_t tiles = (s.inner + tile - 1) / tile;
         par_for(launch.threads, s.outer * tiles, std::max<int64_t>(1, parallel_grain / s.length),
                 [&](int64_t begin, int64_t end) {
@@ -75,8 +74,7 @@ void run_tiles(const Prepared& prepared, const Launch& launch) {
 
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<Scan>();
-    dispatch_dtype(s.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t i = 0; i < s.outer * s.inner; ++i) {
             int64_t offset = i / s.inner * s.length * s.inner + i % s.inner;
             Total<T> total = 0;

@@ -99,8 +99,7 @@ void run_rows(const Prepared& prepared, const Launch& launch) {
     auto& frame = prepared.state<Frame>();
     Rows all = rows_of(frame);
     int64_t rows = all.count, length = all.length;
-    dispatch_size(frame.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(frame.dtype, [&]<class T>(std::type_identity<T>) {
         T value;
         std::memcpy(&value, &frame.pattern, sizeof value);
         par_for(launch.threads, rows, std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, length)),
@@ -120,8 +119,7 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& frame = prepared.state<Frame>();
     Rows all = rows_of(frame);
     int64_t rows = all.count, length = all.length;
-    dispatch_size(frame.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(frame.dtype, [&]<class T>(std::type_identity<T>) {
         T value;
         std::memcpy(&value, &frame.pattern, sizeof value);
         for_rows(frame, 0, rows, [&](int64_t row, int64_t offset) {
@@ -139,8 +137,7 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
     auto& frame = prepared.state<Frame>();
     Rows all = rows_of(frame);
     int64_t rows = all.count, length = all.length;
-    dispatch_dtype(frame.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(frame.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         using Sum = ComputedAs<T>;
         std::vector<Sum> sums(size_t(frame.inner.numel()));
         for_rows(frame, 0, rows, [&](int64_t row, int64_t offset) {

@@ -147,8 +147,7 @@ void run_sums(const Prepared& prepared, const Launch& launch) {
             std::memcpy(launch.outputs[0], launch.inputs[0], size_t(sums.outputs) * size_of(sums.dtype));
         return;
     }
-    dispatch_dtype(sums.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(sums.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         sum_runs(sums, launch.in<T>(0), launch.out<T>(0), launch.threads);
     });
 }
@@ -157,8 +156,7 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& problem = prepared.state<ProblemState<ReduceToShape::Params>>();
     auto &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
     Strides strides = broadcast_strides(y, x);
-    dispatch_dtype(problem.inputs[0].dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(problem.inputs[0].dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         std::vector<Sum<T>> sums(size_t(y.numel()));
         for (int64_t n = 0, count = x.numel(); n < count; ++n) {
             int64_t to = 0, rest = n;

@@ -29,8 +29,7 @@ Prepared prepare(const PrepareContext& context) {
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     const float *mean = launch.in<float>(1), *scale = launch.in<float>(2);
-    dispatch_dtype(s.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         float* y = launch.out<float>(0);
         for (int64_t n = 0; n < s.images; ++n)
             for (int64_t c = 0; c < s.planes; ++c)
@@ -65,8 +64,7 @@ void fill_padding(const State& s, const Launch& launch, int64_t image, int64_t f
 
 void run_planes(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         for_parts(s, launch.threads, [&](int64_t image, int64_t first, int64_t last) {
             for (int64_t c = 0; c < s.channels; ++c) {
                 const T* x = launch.in<T>(0) + image * s.channels * s.pixels + c * s.channel_stride;

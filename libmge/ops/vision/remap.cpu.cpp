@@ -138,8 +138,7 @@ void sample_pixels(const State& s, const Launch& launch, int64_t begin, int64_t 
 
 void run_sampling(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, SampleTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, SampleTypes{}, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, s.maps * s.pixels(), parallel_grain / (4 * s.channels + 1) + 1,
                 [&](int64_t begin, int64_t end) { sample_pixels<T>(s, launch, begin, end); });
     });
@@ -168,8 +167,7 @@ void scatter_channel(const State& s, const Launch& launch, int64_t channel) {
 
 void run_scatter(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, s.channels, parallel_grain / (10 * s.maps * s.pixels() + 1) + 1,
                 [&](int64_t begin, int64_t end) {
                     for (int64_t c = begin; c < end; ++c) scatter_channel<T>(s, launch, c);
@@ -204,8 +202,7 @@ void slope_pixels(const State& s, const Launch& launch, int64_t begin, int64_t e
 
 void run_slopes(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, s.maps * s.pixels(), parallel_grain / (8 * s.channels + 1) + 1,
                 [&](int64_t begin, int64_t end) { slope_pixels<T>(s, launch, begin, end); });
     });

@@ -68,8 +68,7 @@ Prepared prepare_data(const PrepareContext& context) {
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.y_elements() == 0) return;
-    cuda::dispatch_device_type(s.dtype, SampleTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(s.dtype, SampleTypes{}, [&]<class T>(std::type_identity<T>) {
         cuda::remap(cuda::stream_of(launch), s.r, s.places(launch), launch.in<T>(0), launch.out<T>(0));
     });
 }
@@ -78,8 +77,7 @@ void run_data(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.x_elements() == 0) return;
     launch.queue->fill(launch.workspace, 0, cuda::FixedSums::workspace(s.x_elements()));
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         cuda::remap_backward_data(cuda::stream_of(launch), s.r, s.places(launch), launch.in<T>(2),
                                   s.sums(launch), launch.out<T>(0));
     });
@@ -88,8 +86,7 @@ void run_data(const Prepared& prepared, const Launch& launch) {
 void run_map(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.r.maps * s.r.pixels == 0) return;
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         cuda::remap_backward_map(cuda::stream_of(launch), s.r, s.places(launch), launch.in<T>(0),
                                  launch.in<T>(2), launch.out<float>(0));
     });

@@ -140,8 +140,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     // A guess: cells that cover the image once.
     int64_t cost = s.regions * (s.image_size() + s.p.height * s.p.width) + 1;
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, s.channels, parallel_grain / cost + 1, [&](int64_t begin, int64_t end) {
             for (int64_t c = begin; c < end; ++c)
                 IsBackward ? scatter_channel<T>(s, launch, c) : pool_channel<T>(s, launch, c);

@@ -286,8 +286,8 @@ Tensor wrapped_int_tensor(PyObject* data, DType dtype, DeviceId device) {
     if (dtype == DType::i32 && value != int32_t(value)) warn_of_wrapping();
     Tensor result;
     // Integers wrap around like NumPy's casts; a double would lose low bits.
-    dispatch_dtype(dtype, IntTypes{}, [&](auto type) {
-        auto element = typename decltype(type)::type(value);
+    dispatch_dtype(dtype, IntTypes{}, [&]<class T>(std::type_identity<T>) {
+        auto element = T(value);
         result = tensor_from_host({dtype, {}, {}}, &element, device);
     });
     return result;
@@ -501,8 +501,7 @@ PyObject* scalar_from_tensor(const Tensor& tensor) {
     std::array<std::byte, sizeof(int64_t)> bytes;
     queue_of(tensor.device()).copy_to_host(bytes.data(), tensor.address(), tensor.spec().bytes());
     PyObject* result = nullptr;
-    dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(tensor.dtype(), AllTypes{}, [&]<class T>(std::type_identity<T>) {
         T element;
         std::memcpy(&element, bytes.data(), sizeof element);
         if constexpr (std::is_same_v<T, bool>)

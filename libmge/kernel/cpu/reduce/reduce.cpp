@@ -404,8 +404,7 @@ void run_reduction(const Prepared& prepared, const Launch& launch, const Element
     auto& state = prepared.state<ReduceState>();
     if (state.outputs == 0) return;
     dispatch_reduction(state.kind, state.is_mean, [&](auto kind, auto is_mean) {
-        dispatch_dtype(state.in, AllTypes{}, [&](auto type) {
-            using T = typename decltype(type)::type;
+        dispatch_dtype(state.in, AllTypes{}, [&]<class T>(std::type_identity<T>) {
             using A = typename Partial<T, decltype(kind)::value, decltype(is_mean)::value>::Type;
             run_passes(state, launch, Elements<A>::template of<T>(elements),
                        meaning<decltype(kind)::value, A>());

@@ -57,8 +57,7 @@ using Joined =
 // Separate from the loops over dtypes and reductions: one for each pair of partial and result type.
 template <class J>
 void write_results(const J* values, int64_t n, DType dtype, void* out) {
-    dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t i = 0; i < n; ++i)
             if constexpr (is_float(DTypeOf<T>))
                 static_cast<T*>(out)[i] = T(ComputedAs<T>(values[i]));

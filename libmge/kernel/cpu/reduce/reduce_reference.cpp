@@ -51,9 +51,8 @@ Prepared prepare_reference_reduction(const Problem& problem, const std::array<bo
 void run_reference_reduction(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<ReferenceState>();
     dispatch_reduction(state.kind, state.is_mean, [&](auto kind, auto is_mean) {
-        dispatch_dtype(state.x.dtype, AllTypes{}, [&](auto type) {
-            run_reference_typed<decltype(kind)::value, decltype(is_mean)::value,
-                                typename decltype(type)::type>(state, launch);
+        dispatch_dtype(state.x.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
+            run_reference_typed<decltype(kind)::value, decltype(is_mean)::value, T>(state, launch);
         });
     });
 }

@@ -154,14 +154,14 @@ void first_of_rows(const TensorSpec& x, const Topk::Params& p, const Launch& lau
 
 void run_sort(const Prepared& prepared, const Launch& launch) {
     auto& problem = prepared.state<ProblemState<Sort::Params>>();
-    dispatch_dtype(problem.inputs[0].dtype, AllTypes{}, [&](auto type) {
-        sort_rows<typename decltype(type)::type>(problem.inputs[0], problem.params, launch);
+    dispatch_dtype(problem.inputs[0].dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
+        sort_rows<T>(problem.inputs[0], problem.params, launch);
     });
 }
 void run_topk(const Prepared& prepared, const Launch& launch) {
     auto& problem = prepared.state<ProblemState<Topk::Params>>();
-    dispatch_dtype(problem.inputs[0].dtype, AllTypes{}, [&](auto type) {
-        first_of_rows<typename decltype(type)::type>(problem.inputs[0], problem.params, launch);
+    dispatch_dtype(problem.inputs[0].dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
+        first_of_rows<T>(problem.inputs[0], problem.params, launch);
     });
 }
 

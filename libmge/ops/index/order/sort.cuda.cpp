@@ -47,9 +47,9 @@ Prepared prepare_bitonic(const PrepareContext& context) {
 void run_bitonic(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<SortState>();
     if (state.numel() == 0) return;
-    cuda::dispatch_device_type(state.dtype, AllTypes{}, [&](auto type) {
-        cuda::sort_short_rows<typename decltype(type)::type>(
-            cuda::stream_of(launch), state.rows, launch.inputs[0], launch.outputs[0], launch.out<int32_t>(1));
+    cuda::dispatch_device_type(state.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
+        cuda::sort_short_rows<T>(cuda::stream_of(launch), state.rows, launch.inputs[0], launch.outputs[0],
+                                 launch.out<int32_t>(1));
     });
 }
 
@@ -81,8 +81,7 @@ void run_radix(const Prepared& prepared, const Launch& launch) {
     if (state.numel() == 0) return;
     char* at = static_cast<char*>(launch.workspace);
     auto take = [&](size_t bytes) { return static_cast<void*>(std::exchange(at, at + bytes)); };
-    cuda::dispatch_device_type(state.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(state.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
         using Key = typename cuda::SortKey<T>::Type;
         cuda::KeysToSort<Key> keys{.rows = state.rows.rows, .length = state.rows.length};
         keys.keys = static_cast<Key*>(take(key_bytes(state)));

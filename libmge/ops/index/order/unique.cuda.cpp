@@ -61,9 +61,8 @@ Prepared prepare(const PrepareContext& context) {
 cuda::KeysToSort<uint64_t> order_slices(const State& state, const cuda::Slices& slices, const Launch& launch,
                                         bool* begins) {
     auto keys = state.order.keys_in(launch.workspace);
-    cuda::dispatch_device_type(state.inputs[0].dtype, AllTypes{}, [&](auto type) {
-        keys =
-            cuda::order_slices<typename decltype(type)::type>(cuda::stream_of(launch), slices, keys, begins);
+    cuda::dispatch_device_type(state.inputs[0].dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
+        keys = cuda::order_slices<T>(cuda::stream_of(launch), slices, keys, begins);
     });
     return keys;
 }

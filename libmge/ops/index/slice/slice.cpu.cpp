@@ -60,8 +60,7 @@ void run_add(const Prepared& prepared, const Launch& launch) {
     int rank = places.rank();
     int64_t inner = rank ? places[rank - 1] : 1, value_step = rank ? value_side.strides[rank - 1] : 0,
             target_step = rank ? target_side.strides[rank - 1] : 0;
-    dispatch_dtype(change.dtype, NumberTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(change.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         int64_t rows = inner ? places.numel() / inner : 0;
         int64_t grain = std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, inner));
         par_for(launch.threads, rows, grain, [&](int64_t begin, int64_t end) {

@@ -113,8 +113,7 @@ Prepared prepare(const PrepareContext& context) {
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     if (state.is_empty) return;
-    dispatch_dtype(state.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(state.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         for_rows(state.shape, [&](const Row& r) { reference_row<T>(state.shape, launch, r); });
     });
 }
@@ -246,8 +245,7 @@ void run_backward_reference(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     auto& s = state.shape;
     if (state.is_empty) return;
-    dispatch_dtype(state.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(state.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t batch = 0; batch < s.batch; ++batch)
             for (int64_t shared = 0; shared < s.shared_heads; ++shared)
                 reference_head_backward<T>(s, launch, batch, shared);

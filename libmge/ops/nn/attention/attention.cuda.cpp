@@ -25,8 +25,7 @@ Prepared prepare(const PrepareContext& context) {
 }
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
-    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         cuda::attend<T>(cuda::stream_of(launch), state.shape,
                         {launch.in<T>(0), launch.in<T>(1), launch.in<T>(2), launch.in_if_given<T>(3),
                          launch.out<T>(0), launch.out<float>(1)});
@@ -41,8 +40,7 @@ Prepared prepare_backward(const PrepareContext& context) {
 }
 void run_backward(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
-    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         cuda::attend_backward<T>(
             cuda::stream_of(launch), state.shape,
             {launch.in<T>(0), launch.in<T>(1), launch.in<T>(2), launch.in<T>(3), launch.in<T>(4),

@@ -83,8 +83,7 @@ void normalize_channel(const State& s, const Launch& launch, int64_t channel) {
 
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t channel = 0; channel < s.channels; ++channel) normalize_channel<T>(s, launch, channel);
     });
 }
@@ -150,8 +149,7 @@ void backward_channel(const State& s, const Launch& launch, int64_t channel) {
 
 void run_backward_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t channel = 0; channel < s.channels; ++channel) backward_channel<T>(s, launch, channel);
     });
 }

@@ -44,8 +44,7 @@ Prepared prepare(const PrepareContext& context) {
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.norm.channels == 0) return;
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         cuda::BatchNormTensors<T> tensors{launch.in<T>(0),      launch.in<float>(1),  launch.in<float>(2),
                                           launch.in<float>(3),  launch.in<float>(4),  launch.out<T>(0),
                                           launch.out<float>(1), launch.out<float>(2), launch.out<float>(3),
@@ -67,8 +66,7 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
     auto *mean = launch.in<float>(3), *inv_std = launch.in<float>(4);
     auto *dscale = launch.out<float>(1), *dbias = launch.out<float>(2);
     cuda::FactorSums sums{s.norm.geometry, s.norm.pixels, s.norm.channels, true};
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         auto *x = launch.in<T>(0), *dy = launch.in<T>(1);
         cuda::sum_factor_gradients(stream, sums, x, dy, mean, inv_std, dscale, dbias, launch.workspace);
         cuda::BatchNormGradients<T> gradients{x,

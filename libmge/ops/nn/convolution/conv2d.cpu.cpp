@@ -28,8 +28,7 @@ Prepared prepare_reference(const PrepareContext& context) {
 // Sums are made in double, bias and activation in float.
 void run_forward(const Prepared& prepared, const Launch& launch) {
     auto& r = prepared.state<Reference>();
-    dispatch_dtype(r.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(r.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         const T *x = launch.in<T>(0), *weight = launch.in<T>(1);
         const T* bias = launch.in_if_given<T>(2);
         const T* residual = launch.in_if_given<T>(3);
@@ -50,8 +49,7 @@ void store(const std::vector<double>& sums, T* out) {
 
 void run_backward_data(const Prepared& prepared, const Launch& launch) {
     auto& r = prepared.state<Reference>();
-    dispatch_dtype(r.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(r.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         const T *weight = launch.in<T>(0), *dy = launch.in<T>(1);
         std::vector<double> sums(size_t(r.g.x_shape().numel()));
         for_outputs(r.g, [&](int64_t y, int64_t, auto&& products) {
@@ -64,8 +62,7 @@ void run_backward_data(const Prepared& prepared, const Launch& launch) {
 
 void run_backward_weight(const Prepared& prepared, const Launch& launch) {
     auto& r = prepared.state<Reference>();
-    dispatch_dtype(r.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(r.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         const T *x = launch.in<T>(0), *dy = launch.in<T>(1);
         std::vector<double> sums(size_t(r.g.groups * r.g.oc * r.g.ic * r.g.kernel[0] * r.g.kernel[1]));
         for_outputs(r.g, [&](int64_t y, int64_t, auto&& products) {

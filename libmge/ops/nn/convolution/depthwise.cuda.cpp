@@ -84,8 +84,8 @@ void run(const Prepared& prepared, const Launch& launch) {
         a.pack = 1;
         a.blocks = state.of_single;
     }
-    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&](auto type) {
-        cuda::run_depthwise<typename decltype(type)::type>(cuda::stream_of(launch), a);
+    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
+        cuda::run_depthwise<T>(cuda::stream_of(launch), a);
     });
 }
 

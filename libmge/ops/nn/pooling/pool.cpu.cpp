@@ -61,8 +61,7 @@ void for_elements(const PoolGeometry& g, int64_t x_plane, const Window& w, Fn&& 
 
 void run_max_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         for_windows(s.g, 0, s.g.images * s.g.channels, [&](int64_t plane, int64_t place, const Window& w) {
             float best = -std::numeric_limits<float>::infinity();
             for_elements(s.g, plane, w, [&](int64_t i) { best = std::max(best, float(launch.in<T>(0)[i])); });
@@ -73,8 +72,7 @@ void run_max_reference(const Prepared& prepared, const Launch& launch) {
 
 void run_average_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         for_windows(s.g, 0, s.g.images * s.g.channels, [&](int64_t plane, int64_t place, const Window& w) {
             double sum = 0;
             for_elements(s.g, plane, w, [&](int64_t i) { sum += float(launch.in<T>(0)[i]); });
@@ -224,8 +222,7 @@ void scatter_reference(const State& s, const Launch& launch, Fn&& add) {
 
 void run_max_backward_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         scatter_reference<T>(s, launch, [&](int64_t i, int64_t place, const Window&) {
             bool is_largest = float(launch.in<T>(0)[i]) == float(launch.in<T>(1)[place]);
             return is_largest ? double(float(launch.in<T>(2)[place])) : 0.0;
@@ -248,8 +245,7 @@ void select_planes(const State& s, const Launch& launch, int64_t begin, int64_t 
 
 void run_select_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         select_planes<T, double>(s, launch, 0, s.g.images * s.g.channels);
     });
 }
@@ -270,8 +266,7 @@ void run_select_planes(const Prepared& prepared, const Launch& launch) {
 
 void run_average_backward_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         scatter_reference<T>(s, launch, [&](int64_t, int64_t place, const Window& w) {
             return float(launch.in<T>(1)[place]) / w.count;
         });

@@ -27,8 +27,7 @@ Prepared prepare_reference(const PrepareContext& context) {
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<ReferenceState>();
     std::memset(launch.outputs[0], 0, s.y_bytes);
-    dispatch_size(s.x.dtype, [&](auto type) {
-        using T = typename decltype(type)::type;
+    dispatch_size(s.x.dtype, [&]<class T>(std::type_identity<T>) {
         for (int64_t element = 0; element < s.x.numel(); ++element) {
             int64_t rest = element, from = 0, to = 0;
             for (int i = s.x.shape.rank() - 1; i >= 0; --i) {
