@@ -23,6 +23,7 @@
 #include "apps/cli/parse_error.h"
 #include "libmge/base/error.h"
 #include "libmge/base/files/file_limit.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/version.h"
 
 namespace mge::cli {
@@ -161,8 +162,7 @@ void App::fail_on_unknown() {
 }
 
 void App::fail_without_command() {
-    std::string names;
-    for (auto& command : commands_) names += (names.empty() ? "" : ", ") + command.app->get_name();
+    auto names = joined(commands_, ", ", [](auto& command) { return command.app->get_name(); });
     throw UsageError("a command is missing", text("give one of ", names, ", or --help"));
 }
 

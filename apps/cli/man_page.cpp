@@ -6,6 +6,7 @@
 #include "apps/cli/options/definitions.h"
 #include "apps/cli/tool.h"
 #include "libmge/base/error.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/letters.h"
 #include "libmge/base/version.h"
 
@@ -40,9 +41,7 @@ std::string choices_text(const OptionText& option) {
 }
 
 std::string entry(const OptionText& option, bool positional) {
-    std::string names;
-    for (auto& name : option.names)
-        names += (names.empty() ? "" : ", ") + (positional ? italic(name) : bold(name));
+    std::string names = joined(option.names, ", ", positional ? italic : bold);
     if (!positional && !option.value.empty()) names += " " + italic(option.value);
     std::string details = option.description;
     if (!details.empty() && details.back() != '.') details += '.';

@@ -8,6 +8,7 @@
 #include "apps/cli/output/terminal.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/machine.h"
+#include "libmge/base/joined.h"
 
 namespace mge::dump {
 namespace {
@@ -62,9 +63,8 @@ std::string lacking(const std::vector<MachineFact>& facts, const std::vector<std
 void check_names(const std::vector<MachineFact>& facts, const std::vector<std::string>& required) {
     for (auto& name : required) {
         if (std::ranges::any_of(facts, [&](auto& fact) { return fact.name == name; })) continue;
-        std::string known;
-        for (auto& fact : facts) known += (known.empty() ? "" : ", ") + fact.name;
-        throw cli::UsageError(text("--require: there is no '", name, "'"), "there are " + known);
+        throw cli::UsageError(text("--require: there is no '", name, "'"),
+                              "there are " + joined(facts, ", ", &MachineFact::name));
     }
 }
 

@@ -7,6 +7,7 @@
 #include "apps/cli/options/dimension_option.h"
 #include "apps/cli/output/table.h"
 #include "apps/dump/info.h"
+#include "libmge/base/joined.h"
 
 namespace mge::dump {
 namespace {
@@ -17,11 +18,8 @@ using cli::format_number;
 using cli::Json;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string joined(const TensorSpecs& specs) {
-    std::string result;
-    for (auto& spec : specs)
-        result += (result.empty() ? "" : ", ") + (spec.is_absent() ? "-" : text(spec.shape));
-    return result;
+std::string shapes_text(const TensorSpecs& specs) {
+    return joined(specs, ", ", [](auto& spec) { return spec.is_absent() ? "-" : text(spec.shape); });
 }
 
 // Appends shares of the total to table rows: cumulative, in percent, and as a bar.
@@ -72,7 +70,7 @@ void print_operators(const ModelFigures& figures, int bar_length) {
     auto flops = [](const OperatorRow& row) { return row.flops.value_or(0); };
     Shares shares(figures.flops, largest_of(figures.operators, flops), bar_length, format_count);
     for (auto& row : figures.operators) {
-        rows.push_back({row.name, row.op, joined(row.inputs), joined(row.outputs)});
+        rows.push_back({row.name, row.op, shapes_text(row.inputs), shapes_text(row.outputs)});
         shares.add(rows.back(), flops(row));
         if (!row.flops) rows.back()[4] = "?";
     }

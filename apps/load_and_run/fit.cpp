@@ -9,6 +9,7 @@
 #include "apps/cli/output/progress.h"
 #include "apps/cli/output/table.h"
 #include "apps/load_and_run/clock.h"
+#include "libmge/base/joined.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -69,8 +70,7 @@ struct Candidate {
 };
 
 std::string flags_of(const Set& set) {
-    std::string flags;
-    for (auto& change : set) flags += text(flags.empty() ? "" : " ", change.flag);
+    auto flags = joined(set, " ", [](auto& change) { return change.flag; });
     return flags.empty() ? "(none)" : flags;
 }
 

@@ -17,6 +17,7 @@
 #include "apps/profile/show.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/threads/threads.h"
 #include "libmge/inspect/peak.h"
 #include "libmge/inspect/profile/profile_spans.h"
@@ -229,11 +230,9 @@ void add_show(cli::App& app) {
     auto& o = a->options;
     command.add_option("FILE", a->file, "Profile of ours or MegEngine's graph profile")->required();
     add_selection(command, o.selection, a->top);
-    std::string columns;
-    for (auto column : row_columns()) columns += text(columns.empty() ? "" : ", ", column);
     command
         .add_option("--order-by", o.selection.order_by,
-                    "Column to sort by, ascending with a leading '+'; " + columns)
+                    "Column to sort by, ascending with a leading '+'; " + joined(row_columns()))
         ->type_name("[+]COLUMN");
     command
         .add_option("--top-end-key", a->end_key, "end: all of an operator's time; kern: until its work began")

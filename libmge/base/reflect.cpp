@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "libmge/base/joined.h"
+
 namespace mge {
 namespace {
 
@@ -20,9 +22,7 @@ std::string hexadecimal(uint64_t value) {
 
 template <class List, class Print>
 std::string list_text(const List& list, Print print) {
-    std::string result = "(";
-    for (size_t i = 0; i < list.size(); ++i) result += (i ? ", " : "") + print(list[i]);
-    return result + ")";
+    return '(' + joined(list, ", ", print) + ')';
 }
 
 struct Printer {

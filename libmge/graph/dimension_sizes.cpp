@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "libmge/base/joined.h"
 #include "libmge/base/log.h"
 #include "libmge/base/rethrow.h"
 #include "libmge/base/utf8.h"
@@ -36,12 +37,6 @@ std::optional<Extent> expression_over(const Names& names, const std::string& nam
     return std::ranges::all_of(symbols_of(*extent), is_other) ? extent : std::nullopt;
 }
 
-std::string quoted_list(const std::vector<std::string>& names) {
-    std::string result;
-    for (auto& name : names) result += (result.empty() ? "'" : ", '") + printable(name) + "'";
-    return result;
-}
-
 std::optional<int64_t> size_by_name(const Names& names, const ExtentValues& sizes, const std::string& name) {
     if (auto found = sizes.find(name); found != sizes.end()) return found->second;
     auto extent = expression_over(names, name);
@@ -54,12 +49,13 @@ std::optional<int64_t> size_by_name(const Names& names, const ExtentValues& size
 void require_names(const Graph& graph, const ExtentValues& sizes, std::string_view who) {
     if (sizes.empty()) return;
     auto known = dimension_names(graph);
+    auto quoted = [](auto& name) { return "'" + printable(name) + "'"; };
     for (auto& [name, size] : sizes)
         if (std::ranges::find(known, name) == known.end())
             throw_user(who,
-                       known.empty()
-                           ? text("the model's inputs have no named dimensions, got '", name, "'")
-                           : text("the model has no dimension '", name, "'; it has ", quoted_list(known)),
+                       known.empty() ? text("the model's inputs have no named dimensions, got '", name, "'")
+                                     : text("the model has no dimension '", name, "'; it has ",
+                                            joined(known, ", ", quoted)),
                        ErrorClass::value);
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "libmge/base/joined.h"
 #include "libmge/base/number_text.h"
 #include "libmge/base/utf8.h"
 #include "libmge/graph/graph.h"
@@ -48,14 +49,7 @@ std::string json_number(double value) {
 
 template <class T, class Fn>
 std::string json_list(const T& list, Fn&& item) {
-    std::string result = "[";
-    bool first = true;
-    for (auto& element : list) {
-        if (!first) result += ", ";
-        first = false;
-        result += item(element);
-    }
-    return result + "]";
+    return '[' + joined(list, ", ", item) + ']';
 }
 
 struct JsonParam {
@@ -98,9 +92,9 @@ std::string json_value(const Graph& graph, ValueId id) {
 
 std::string json_node(const Graph& graph, const Node& node) {
     auto params = save_params(node.op->fields, node.params.get());
-    std::string fields;
-    for (auto& [name, value] : params)
-        fields += text(fields.empty() ? "" : ", ", in_quotes(name), ": ", std::visit(JsonParam{}, value));
+    auto fields = joined(params, ", ", [](auto& param) {
+        return in_quotes(param.first) + ": " + std::visit(JsonParam{}, param.second);
+    });
     return text("{\"op\": ", in_quotes(node.op->name), ", \"name\": ", in_quotes(node.name),
                 ", \"params\": {", fields, "}, \"inputs\": ", json_ids(node.inputs),
                 ", \"outputs\": ", json_ids(node.outputs), ", \"label\": ", in_quotes(node_name(graph, node)),
@@ -118,12 +112,11 @@ std::string to_text(const Graph& graph) {
         if (auto& value = graph.value(ValueId(i)); value.is_constant())
             result += text("constant ", value_name(graph, ValueId(i)), ' ', value.spec, '\n');
     for (auto& node : graph.nodes()) {
-        std::string outputs, inputs;
-        for (ValueId id : node.outputs)
-            outputs += text(outputs.empty() ? "" : ", ", value_name(graph, id), ' ', graph.value(id).spec);
-        for (ValueId id : node.inputs) inputs += text(inputs.empty() ? "" : ", ", value_name(graph, id));
+        auto input = [&](ValueId id) { return value_name(graph, id); };
+        auto output = [&](ValueId id) { return text(value_name(graph, id), ' ', graph.value(id).spec); };
         std::string params = params_text(node.op->fields, node.params.get()), name = node_name(graph, node);
-        result += text(outputs, " = ", node.op->name, '(', inputs, params.empty() ? "" : "; ", params, ')',
+        result += text(joined(node.outputs, ", ", output), " = ", node.op->name, '(',
+                       joined(node.inputs, ", ", input), params.empty() ? "" : "; ", params, ')',
                        name.empty() ? "" : " " + in_quotes(printable(name)), '\n');
         for (auto& held : held_graphs(node))
             result += indented(held.parameter, to_text(graph_of(held.graph)));
@@ -133,10 +126,10 @@ std::string to_text(const Graph& graph) {
 }
 
 std::string to_json(const Graph& graph) {
-    std::string values, nodes;
+    std::string values;
     for (size_t i = 0; i < graph.values().size(); ++i)
         values += text(i ? ",\n    " : "", json_value(graph, ValueId(i)));
-    for (auto& node : graph.nodes()) nodes += text(nodes.empty() ? "" : ",\n    ", json_node(graph, node));
+    auto nodes = joined(graph.nodes(), ",\n    ", [&](auto& node) { return json_node(graph, node); });
     return text("{\n  \"inputs\": ", json_ids(graph.inputs()),
                 ",\n  \"outputs\": ", json_ids(graph.outputs()), ",\n  \"values\": [\n    ", values,
                 "],\n  \"nodes\": [\n    ", nodes, "]\n}\n");

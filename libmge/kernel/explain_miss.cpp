@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "libmge/base/error.h"
+#include "libmge/base/joined.h"
 #include "libmge/kernel/problem_text.h"
 
 namespace mge {
@@ -17,12 +18,6 @@ std::pair<std::string, std::string> split_machine(const std::string& machine) {
     size_t bar = machine.rfind(" | ");
     if (bar == machine.npos) return {machine, {}};
     return {machine.substr(0, bar), machine.substr(bar + 3)};
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-    std::string result;
-    for (auto& part : parts) result += (result.empty() ? "" : " ") + part;
-    return result;
 }
 
 // The part after the shapes: ":nChw8c", or empty.
@@ -95,7 +90,7 @@ double unlikeness(const std::string& there, const std::string& here) {
 void compare_specs(const std::vector<std::string>& there, const std::vector<std::string>& here,
                    Distance& distance) {
     if (there == here) return;
-    std::string how = differs("operands are", joined(there), joined(here));
+    std::string how = differs("operands are", joined(there, " "), joined(here, " "));
     bool same_shapes = without_layouts(there) == without_layouts(here);
     bool same_dtypes = without_shapes(there) == without_shapes(here);
     if (same_shapes) return distance.add(3, MissReason::layout, std::move(how));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libmge/base/joined.h"
 #include "libmge/base/log.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/lookups.h"
@@ -14,12 +15,11 @@ namespace mge {
 namespace {
 
 [[noreturn]] void throw_no_candidate(KernelList list, const Problem& problem) {
-    std::string reasons;
-    for (auto& algorithm : list) {
+    auto reasons = joined(list, "; ", [&](const Algorithm& algorithm) {
         Support support = algorithm.supports(problem);
-        reasons += text(reasons.empty() ? "" : "; ", algorithm.name, ": ",
-                        support ? "refused by the options (attributes or workspace limit)" : support.reason);
-    }
+        return text(algorithm.name, ": ",
+                    support ? "refused by the options (attributes or workspace limit)" : support.reason);
+    });
     if (list.empty()) reasons = "it has none for this device";
     throw DeviceError(
         text("[", problem.op, "] no algorithm can compute ", problem.key(), " (", reasons, ")"));
@@ -32,8 +32,7 @@ std::string why_missing(KernelList list, const std::vector<NamedCandidate>& cand
         if (!name.starts_with(algorithm.name)) continue;
         if (Support support = algorithm.supports(problem); !support) return support.reason;
     }
-    std::string offered;
-    for (auto& named : candidates) offered += (offered.empty() ? "" : ", ") + named.candidate.name;
+    auto offered = joined(candidates, ", ", [](auto& named) { return named.candidate.name; });
     return text("it is not offered here; there are: ", offered.empty() ? "none" : offered);
 }
 

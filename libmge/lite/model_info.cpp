@@ -7,7 +7,9 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
+#include "libmge/base/joined.h"
 #include "libmge/base/log.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/lite/layout.h"
@@ -23,13 +25,6 @@ using IsolatedConfig = std::unordered_map<std::string, LiteAny>;
 
 // The newest version of MegEngine Lite whose infos are fully supported.
 constexpr std::array<int64_t, 3> known_version{1, 13, 0};
-
-template <class T, size_t n>
-std::string list_of(const std::array<std::pair<const char*, T>, n>& choices) {
-    std::string list;
-    for (auto& [name, value] : choices) list += text(list.empty() ? "" : ", ", name);
-    return list;
-}
 
 // A part of the info, with the way to it for messages: "IO.inputs[0].shape".
 class Part {
@@ -73,7 +68,8 @@ public:
         std::string name;
         read(key, name);
         auto found = std::ranges::find(choices, name, [](auto& choice) { return std::string(choice.first); });
-        if (found == choices.end()) fail(text("has '", name, "' as ", key, "; there are ", list_of(choices)));
+        if (found == choices.end())
+            fail(text("has '", name, "' as ", key, "; there are ", mge::joined(std::views::keys(choices))));
         value = found->second;
     }
     // The objects of a list.
@@ -127,7 +123,7 @@ void read_options(const Part& part, Options& o) {
 }
 
 void read_device(const Part& part, Config& config, IsolatedConfig& isolated) {
-    if (!part.has("type")) part.fail(text("needs a type: ", list_of(devices)));
+    if (!part.has("type")) part.fail(text("needs a type: ", mge::joined(std::views::keys(devices))));
     part.read("type", config.device_type, devices);
     if (part.has("device_id")) {
         int32_t id = 0;
@@ -228,10 +224,8 @@ ParseInfoFunc find_parser(const ModelInfo& info) {
     auto& [mutex, parsers] = registry();
     std::lock_guard lock(mutex);
     if (auto found = parsers.find(info.parser); found != parsers.end()) return found->second;
-    std::string known;
-    for (auto& [name, parser] : parsers) known += text(known.empty() ? "" : ", ", name);
     throw Error(text("'", info.label, "': its information is for the parser '", info.parser, "'; there are ",
-                     known, ", and register_parse_info_func() adds others"));
+                     mge::joined(std::views::keys(parsers)), ", and register_parse_info_func() adds others"));
 }
 
 // Programs may store numbers and bools in any type that can hold them.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/joined.h"
 #include "libmge/base/text.h"
 #include "libmge/graph/dimension_sizes.h"
 #include "libmge/inspect/static_memory.h"
@@ -15,9 +16,7 @@ namespace {
 
 template <class Port>
 std::string names_of(const std::vector<Port>& ports) {
-    std::string result;
-    for (auto& port : ports) result += mge::text(result.empty() ? "" : ", ", port.io.name);
-    return result;
+    return mge::joined(ports, ", ", [](auto& port) { return port.io.name; });
 }
 
 template <class Port>

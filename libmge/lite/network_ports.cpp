@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/joined.h"
 #include "libmge/base/log.h"
 #include "libmge/base/text.h"
 #include "libmge/lite/layout.h"
@@ -34,19 +35,13 @@ Names names_of(const mge::Graph& graph, const std::vector<mge::ValueId>& ids, co
     return names;
 }
 
-std::string list_text(const Names& names) {
-    std::string result;
-    for (auto& name : names) result += mge::text(result.empty() ? "" : ", ", name);
-    return result;
-}
-
 void report_unknown_names(const std::vector<IO>& list, const Names& names, const char* kind) {
     check(list, kind);
     for (auto& io : list)
         if (std::ranges::find(names, io.name) == names.end())
             mge::log_message(mge::LogLevel::info,
                              mge::text("the model has no ", kind, " '", io.name,
-                                       "', which the NetworkIO names; it has ", list_text(names)));
+                                       "', which the NetworkIO names; it has ", mge::joined(names)));
 }
 
 void require_data_type(const char* kind, const std::string& name, mge::DType dtype, const char* advice) {
@@ -159,7 +154,7 @@ std::vector<Input> make_inputs(const mge::Graph& graph, const NetworkIO& io, con
     }
     if (!options.discrete_input.empty() && std::ranges::find(names, options.discrete_input) == names.end())
         throw Error(mge::text("the model has no input '", options.discrete_input,
-                              "', which the configuration calls discrete; it has ", list_text(names)));
+                              "', which the configuration calls discrete; it has ", mge::joined(names)));
     return inputs;
 }
 
@@ -178,7 +173,7 @@ std::vector<Output> make_outputs(const mge::Graph& graph, const NetworkIO& io, c
     if (options.configured_outputs_only && outputs.empty())
         throw Error(
             mge::text("the NetworkIO names no output of the model, and no others are to be computed; it has ",
-                      list_text(names)));
+                      mge::joined(names)));
     return outputs;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libmge/base/error.h"
+#include "libmge/base/joined.h"
 
 namespace mge {
 namespace {
@@ -24,12 +25,6 @@ std::string key_of(const compat::NamedOption& option) {
 
 // Names of options in the info of a packed model, if they differ.
 constexpr std::pair<std::string_view, std::string_view> packed_names[] = {{"jit_level", "jit"}};
-
-std::string specs_text(const TensorSpecs& specs) {
-    std::string result;
-    for (auto& spec : specs) result += text(result.empty() ? "" : "; ", spec);
-    return result;
-}
 
 // The layout of images.
 std::string layout_of(const Program& program) {
@@ -135,7 +130,7 @@ void store_options(Model& model, const CompileOptions& options) {
 void store_options(Model& model, const CompileOptions& options, const Program& program) {
     Json result = stored_json(options);
     result["layout"] = layout_of(program);
-    result["inputs"] = specs_text(specs_of(program.inputs()));
+    result["inputs"] = joined(specs_of(program.inputs()), "; ");
     result["threads"] = options.threads;
     for (auto& step : program.steps()) {
         bool is_open = step.algorithm == "chosen at run time";
@@ -174,7 +169,7 @@ CompileOptions with_stored(const CompileOptions& options, const StoredOptions& s
 CompileOptions with_stored(const CompileOptions& options, const StoredOptions& stored,
                            const TensorSpecs& inputs) {
     CompileOptions result = with_stored(options, stored);
-    if (specs_text(inputs) == stored.inputs && options.threads == stored.threads)
+    if (joined(inputs, "; ") == stored.inputs && options.threads == stored.threads)
         result.algorithms = stored.algorithms;
     return result;
 }

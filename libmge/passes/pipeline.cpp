@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "libmge/base/joined.h"
 #include "libmge/base/log.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
@@ -103,9 +104,9 @@ void check_names(const PassOptions& options) {
     for (auto& [name, on] : options.passes) {
         auto is_it = [&wanted = name](auto& pass) { return pass.name == wanted; };
         if (std::any_of(passes.begin(), passes.end(), is_it)) continue;
-        std::string known;
-        for (auto& pass : passes) known += text(known.empty() ? "" : ", ", pass.name);
-        throw_user("passes", text("there is no pass '", name, "'; there are ", known), ErrorClass::value);
+        throw_user("passes",
+                   text("there is no pass '", name, "'; there are ", joined(passes, ", ", &Pass::name)),
+                   ErrorClass::value);
     }
 }
 

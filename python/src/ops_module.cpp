@@ -17,6 +17,7 @@
 
 #include "libmge/base/files/cache_folder.h"
 #include "libmge/base/files/plugin.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/number_text.h"
 #include "libmge/eager/update.h"
 #include "libmge/op/operator_library.h"
@@ -148,8 +149,7 @@ bool equals(PyObject* keyword, std::string_view name) {
 }
 
 [[noreturn]] void throw_keyword(const OpInfo& op, PyObject* keyword) {
-    std::string allowed;
-    for (auto& field : op.fields) allowed += text(allowed.empty() ? "" : ", ", field.name);
+    auto allowed = joined(op.fields, ", ", &FieldInfo::name);
     throw_user(op.name,
                text("has no argument '", PyUnicode_AsUTF8(keyword), "'; it takes ",
                     allowed.empty() ? "no keywords" : allowed),

@@ -9,6 +9,7 @@
 #include "apps/cli/options/output_option.h"
 #include "apps/load_and_run/checks/comparison.h"
 #include "libmge/base/error.h"
+#include "libmge/base/joined.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -123,11 +124,8 @@ void add(CLI::App& app, CheckOptions& o) {
 }
 
 void check(const CheckOptions& o) {
-    if (!o.metric.empty() && !metric_from_name(o.metric)) {
-        std::string known;
-        for (auto name : metric_names()) known += text(known.empty() ? "" : ", ", name);
-        fail("--metric", text("there is no metric '", o.metric, "'; there are ", known));
-    }
+    if (!o.metric.empty() && !metric_from_name(o.metric))
+        fail("--metric", text("there is no metric '", o.metric, "'; there are ", joined(metric_names())));
     check_companions(o);
     check_files(o);
     mge::check(compile_variant(o.compare_with, CompileOptions()));

@@ -9,6 +9,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/number_text.h"
 
 namespace mge::load_and_run {
@@ -110,8 +111,8 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
         for (auto& p : plan.at("programs")) {
             Entry entry;
             entry.model = p.at("model").get<std::string>();
-            for (auto& input : p.at("inputs"))
-                entry.inputs += (entry.inputs.empty() ? "" : ", ") + input.at("spec").get<std::string>();
+            entry.inputs = joined(p.at("inputs"), ", ",
+                                  [](auto& input) { return input.at("spec").template get<std::string>(); });
             entry.layout = p.at("layout").get<std::string>();
             for (auto& [name, is_on] : p.at("passes").items()) entry.passes[name] = is_on.get<bool>();
             entry.level = cli::whole_number<int>(p.at("level"));
@@ -136,12 +137,9 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
 }
 
 const PlanReader::Entry& PlanReader::find(const TensorSpecs& inputs) const {
-    std::string wanted, known;
-    for (auto& spec : inputs) wanted += text(wanted.empty() ? "" : ", ", spec);
-    for (auto& entry : entries_) {
+    auto wanted = joined(inputs), known = joined(entries_, " or ", &Entry::inputs);
+    for (auto& entry : entries_)
         if (entry.inputs == wanted) return entry;
-        known += text(known.empty() ? "" : " or ", entry.inputs);
-    }
     throw_user("--replay-plan",
                text("'", path_, "' is a plan for the inputs ", known.empty() ? "of no program" : known,
                     ", given are ", wanted, "; save a plan with them (--save-plan)"),

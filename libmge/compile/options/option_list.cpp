@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libmge/base/error.h"
+#include "libmge/base/joined.h"
 #include "libmge/compile/options/option_codec.h"
 
 namespace mge {
@@ -383,11 +384,7 @@ std::string to_text(const OptionValue& value) {
         std::string operator()(int64_t given) const { return text(given); }
         std::string operator()(double given) const { return text(given); }
         std::string operator()(const std::string& given) const { return given; }
-        std::string operator()(const std::vector<std::string>& given) const {
-            std::string result;
-            for (auto& part : given) result += (result.empty() ? "" : ",") + part;
-            return result;
-        }
+        std::string operator()(const std::vector<std::string>& given) const { return joined(given, ","); }
     };
     return std::visit(Writer(), value);
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "libmge/base/error.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/pattern.h"
 
 namespace mge {
@@ -169,9 +170,8 @@ constexpr Column columns[] = {
 const Column& column_named(std::string_view name) {
     auto found = std::ranges::find(columns, name, &Column::name);
     if (found != std::end(columns)) return *found;
-    std::string all;
-    for (auto& column : columns) all += text(all.empty() ? "" : ", ", column.name);
-    throw UserError(text("there is no column '", name, "' to order by; there are ", all));
+    throw UserError(text("there is no column '", name, "' to order by; there are ",
+                         joined(columns, ", ", &Column::name)));
 }
 
 // Unknown values are last in both directions.

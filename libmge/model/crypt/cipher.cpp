@@ -5,7 +5,9 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <ranges>
 
+#include "libmge/base/joined.h"
 #include "libmge/model/crypt/container_bytes.h"
 #include "libmge/model/crypt/crypto_error.h"
 #include "libmge/model/crypt/megengine_ciphers.h"
@@ -61,9 +63,8 @@ Registry& registry() {
 
 std::shared_ptr<const Cipher> find_locked(const Registry& registry, const std::string& name) {
     if (auto found = registry.ciphers.find(name); found != registry.ciphers.end()) return found->second;
-    std::string known;
-    for (auto& [other, cipher] : registry.ciphers) known += (known.empty() ? "" : ", ") + other;
-    throw UserError(text("there is no cipher '", name, "'; there are ", known));
+    throw UserError(
+        text("there is no cipher '", name, "'; there are ", joined(std::views::keys(registry.ciphers))));
 }
 
 }  // namespace
@@ -108,10 +109,8 @@ std::vector<std::string> cipher_names() {
 void check_key(const Cipher& cipher, std::span<const std::byte> key) {
     if (cipher.key_bytes.empty() || std::ranges::find(cipher.key_bytes, key.size()) != cipher.key_bytes.end())
         return;
-    std::string allowed;
-    for (size_t n : cipher.key_bytes) allowed += (allowed.empty() ? "" : " or ") + std::to_string(n);
-    throw CryptoError(
-        text("a key for ", cipher.name, " has ", allowed, " bytes, the given one has ", key.size()));
+    throw CryptoError(text("a key for ", cipher.name, " has ", joined(cipher.key_bytes, " or "),
+                           " bytes, the given one has ", key.size()));
 }
 
 }  // namespace mge

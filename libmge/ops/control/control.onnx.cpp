@@ -2,6 +2,7 @@
 // Branches and loops. The graphs that operators hold see nothing but their inputs; those of ONNX see the
 // names outside as well, so what no step changes need not be handed in.
 
+#include "libmge/base/joined.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/model/export/onnx/parts.h"
 #include "libmge/model/export/onnx/translation.h"
@@ -24,8 +25,7 @@ Results translated(Site& s, GraphWriter& writer, std::string_view parameter, con
     Translation translation(writer, prepare_graph(graph_of(graph)), runs,
                             text(s.label(), '/', parameter, '/'));
     Operands outputs = translation.run_on(operands);
-    std::string problems;
-    for (auto& problem : translation.problems()) problems += (problems.empty() ? "" : "; ") + problem;
+    auto problems = joined(translation.problems(), "; ");
     if (!problems.empty()) unsupported("inside of it ", problems);
     return {outputs, translation.output_specs()};
 }
