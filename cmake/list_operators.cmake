@@ -10,7 +10,7 @@ foreach(header IN LISTS headers)
       set(struct ${CMAKE_MATCH_1})
     else()
       list(APPEND operators "    ops::${struct}")
-      list(APPEND kernels "KernelList kernels(Cuda, ${struct})")
+      list(APPEND kernels "KernelList kernels(Cpu, ${struct})" "KernelList kernels(Cuda, ${struct})")
       list(APPEND includes "#include \"${header}\"")
     endif()
   endforeach()
@@ -34,7 +34,8 @@ namespace mge {
 using AllOps = TypeList<
 @operators@>;
 
-// Defined by the x.cuda.cpp of each operator, but for those of elementwise.cuda.h.
+// Defined by each operator's x.cpu.cpp and x.cuda.cpp. The latter's of elementwise operators are a template
+// (ops/elementwise/elementwise.cuda.h).
 namespace ops {
 @kernels@;
 }  // namespace ops

@@ -4,48 +4,17 @@
 
 namespace mge::ops {
 
-template <>
-struct ElementwiseOf<Gelu> : Costly<functor::Gelu> {};
-template <>
-struct ElementwiseOf<GeluSlope> : Costly<functor::GeluSlope> {};
-template <>
-struct ElementwiseOf<Hsigmoid> : Elementwise<functor::Hsigmoid> {};
-template <>
-struct ElementwiseOf<Hswish> : Elementwise<functor::Hswish> {};
-template <>
-struct ElementwiseOf<LeakyRelu> : Elementwise<functor::LeakyRelu> {
-    static functor::LeakyRelu make(const LeakyRelu::Params& p) { return {p.slope}; }
-};
-template <>
-struct ElementwiseOf<Logsigmoid> : Costly<functor::Logsigmoid> {};
-template <>
-struct ElementwiseOf<Prelu> : Elementwise<functor::Prelu> {};
-template <>
-struct ElementwiseOf<Relu> : Elementwise<functor::Relu> {
-    static functor::Relu make(const NanParams& p) { return {p.keeps_nan}; }
-};
-template <>
-struct ElementwiseOf<Relu6> : Elementwise<functor::Relu6> {
-    static functor::Relu6 make(const NanParams& p) { return {p.keeps_nan}; }
-};
-template <>
-struct ElementwiseOf<Sigmoid> : Costly<functor::Sigmoid> {};
-template <>
-struct ElementwiseOf<Silu> : Costly<functor::Silu> {};
-template <>
-struct ElementwiseOf<Softplus> : Costly<functor::Softplus> {};
-
-template KernelList kernels(Cpu, Gelu);
-template KernelList kernels(Cpu, GeluSlope);
-template KernelList kernels(Cpu, Hsigmoid);
-template KernelList kernels(Cpu, Hswish);
-template KernelList kernels(Cpu, LeakyRelu);
-template KernelList kernels(Cpu, Logsigmoid);
-template KernelList kernels(Cpu, Prelu);
-template KernelList kernels(Cpu, Relu);
-template KernelList kernels(Cpu, Relu6);
-template KernelList kernels(Cpu, Sigmoid);
-template KernelList kernels(Cpu, Silu);
-template KernelList kernels(Cpu, Softplus);
+KernelList kernels(Cpu, Gelu) { return costly_elementwise<Gelu, functor::Gelu>(); }
+KernelList kernels(Cpu, GeluSlope) { return costly_elementwise<GeluSlope, functor::GeluSlope>(); }
+KernelList kernels(Cpu, Hsigmoid) { return elementwise<Hsigmoid, functor::Hsigmoid>(); }
+KernelList kernels(Cpu, Hswish) { return elementwise<Hswish, functor::Hswish>(); }
+KernelList kernels(Cpu, LeakyRelu) { return elementwise<LeakyRelu, functor::LeakyRelu>(); }
+KernelList kernels(Cpu, Logsigmoid) { return costly_elementwise<Logsigmoid, functor::Logsigmoid>(); }
+KernelList kernels(Cpu, Prelu) { return elementwise<Prelu, functor::Prelu>(); }
+KernelList kernels(Cpu, Relu) { return elementwise<Relu, functor::Relu>(); }
+KernelList kernels(Cpu, Relu6) { return elementwise<Relu6, functor::Relu6>(); }
+KernelList kernels(Cpu, Sigmoid) { return costly_elementwise<Sigmoid, functor::Sigmoid>(); }
+KernelList kernels(Cpu, Silu) { return costly_elementwise<Silu, functor::Silu>(); }
+KernelList kernels(Cpu, Softplus) { return costly_elementwise<Softplus, functor::Softplus>(); }
 
 }  // namespace mge::ops

@@ -4,63 +4,24 @@
 
 namespace mge::ops {
 
-template <>
-struct ElementwiseOf<Abs> : Elementwise<functor::Abs> {};
-template <>
-struct ElementwiseOf<Add> : Elementwise<functor::Add> {};
-template <>
-struct ElementwiseOf<Ceil> : Elementwise<functor::Ceil> {};
-template <>
-struct ElementwiseOf<Div> : Elementwise<functor::Div> {};
-template <>
-struct ElementwiseOf<Floor> : Elementwise<functor::Floor> {};
-template <>
-struct ElementwiseOf<FloorDiv> : Elementwise<functor::FloorDiv> {};
-template <>
-struct ElementwiseOf<Maximum> : Elementwise<functor::Maximum> {};
-template <>
-struct ElementwiseOf<Minimum> : Elementwise<functor::Minimum> {};
-template <>
-struct ElementwiseOf<Mod> : Costly<functor::Mod> {};
-template <>
-struct ElementwiseOf<Mul> : Elementwise<functor::Mul> {};
-template <>
-struct ElementwiseOf<Neg> : Elementwise<functor::Neg> {};
-template <>
-struct ElementwiseOf<Reciprocal> : Elementwise<functor::Reciprocal> {};
-template <>
-struct ElementwiseOf<Round> : Elementwise<functor::Round> {};
-template <>
-struct ElementwiseOf<RoundToEven> : Elementwise<functor::RoundToEven> {};
-template <>
-struct ElementwiseOf<Rsqrt> : Elementwise<functor::Rsqrt> {};
-template <>
-struct ElementwiseOf<Sign> : Elementwise<functor::Sign> {};
-template <>
-struct ElementwiseOf<Sqrt> : Elementwise<functor::Sqrt> {};
-template <>
-struct ElementwiseOf<Square> : Elementwise<functor::Square> {};
-template <>
-struct ElementwiseOf<Sub> : Elementwise<functor::Sub> {};
-
-template KernelList kernels(Cpu, Abs);
-template KernelList kernels(Cpu, Add);
-template KernelList kernels(Cpu, Ceil);
-template KernelList kernels(Cpu, Div);
-template KernelList kernels(Cpu, Floor);
-template KernelList kernels(Cpu, FloorDiv);
-template KernelList kernels(Cpu, Maximum);
-template KernelList kernels(Cpu, Minimum);
-template KernelList kernels(Cpu, Mod);
-template KernelList kernels(Cpu, Mul);
-template KernelList kernels(Cpu, Neg);
-template KernelList kernels(Cpu, Reciprocal);
-template KernelList kernels(Cpu, Round);
-template KernelList kernels(Cpu, RoundToEven);
-template KernelList kernels(Cpu, Rsqrt);
-template KernelList kernels(Cpu, Sign);
-template KernelList kernels(Cpu, Sqrt);
-template KernelList kernels(Cpu, Square);
-template KernelList kernels(Cpu, Sub);
+KernelList kernels(Cpu, Abs) { return elementwise<Abs, functor::Abs>(); }
+KernelList kernels(Cpu, Add) { return elementwise<Add, functor::Add>(); }
+KernelList kernels(Cpu, Ceil) { return elementwise<Ceil, functor::Ceil>(); }
+KernelList kernels(Cpu, Div) { return elementwise<Div, functor::Div>(); }
+KernelList kernels(Cpu, Floor) { return elementwise<Floor, functor::Floor>(); }
+KernelList kernels(Cpu, FloorDiv) { return elementwise<FloorDiv, functor::FloorDiv>(); }
+KernelList kernels(Cpu, Maximum) { return elementwise<Maximum, functor::Maximum>(); }
+KernelList kernels(Cpu, Minimum) { return elementwise<Minimum, functor::Minimum>(); }
+KernelList kernels(Cpu, Mod) { return costly_elementwise<Mod, functor::Mod>(); }
+KernelList kernels(Cpu, Mul) { return elementwise<Mul, functor::Mul>(); }
+KernelList kernels(Cpu, Neg) { return elementwise<Neg, functor::Neg>(); }
+KernelList kernels(Cpu, Reciprocal) { return elementwise<Reciprocal, functor::Reciprocal>(); }
+KernelList kernels(Cpu, Round) { return elementwise<Round, functor::Round>(); }
+KernelList kernels(Cpu, RoundToEven) { return elementwise<RoundToEven, functor::RoundToEven>(); }
+KernelList kernels(Cpu, Rsqrt) { return elementwise<Rsqrt, functor::Rsqrt>(); }
+KernelList kernels(Cpu, Sign) { return elementwise<Sign, functor::Sign>(); }
+KernelList kernels(Cpu, Sqrt) { return elementwise<Sqrt, functor::Sqrt>(); }
+KernelList kernels(Cpu, Square) { return elementwise<Square, functor::Square>(); }
+KernelList kernels(Cpu, Sub) { return elementwise<Sub, functor::Sub>(); }
 
 }  // namespace mge::ops

@@ -4,36 +4,15 @@
 
 namespace mge::ops {
 
-template <>
-struct ElementwiseOf<BitwiseAnd> : Elementwise<functor::BitwiseAnd> {};
-template <>
-struct ElementwiseOf<BitwiseNot> : Elementwise<functor::BitwiseNot> {};
-template <>
-struct ElementwiseOf<BitwiseOr> : Elementwise<functor::BitwiseOr> {};
-template <>
-struct ElementwiseOf<BitwiseXor> : Elementwise<functor::BitwiseXor> {};
-template <>
-struct ElementwiseOf<LeftShift> : Elementwise<functor::LeftShift> {};
-template <>
-struct ElementwiseOf<LogicalAnd> : Elementwise<functor::LogicalAnd> {};
-template <>
-struct ElementwiseOf<LogicalNot> : Elementwise<functor::LogicalNot> {};
-template <>
-struct ElementwiseOf<LogicalOr> : Elementwise<functor::LogicalOr> {};
-template <>
-struct ElementwiseOf<LogicalXor> : Elementwise<functor::LogicalXor> {};
-template <>
-struct ElementwiseOf<RightShift> : Elementwise<functor::RightShift> {};
-
-template KernelList kernels(Cpu, BitwiseAnd);
-template KernelList kernels(Cpu, BitwiseNot);
-template KernelList kernels(Cpu, BitwiseOr);
-template KernelList kernels(Cpu, BitwiseXor);
-template KernelList kernels(Cpu, LeftShift);
-template KernelList kernels(Cpu, LogicalAnd);
-template KernelList kernels(Cpu, LogicalNot);
-template KernelList kernels(Cpu, LogicalOr);
-template KernelList kernels(Cpu, LogicalXor);
-template KernelList kernels(Cpu, RightShift);
+KernelList kernels(Cpu, BitwiseAnd) { return elementwise<BitwiseAnd, functor::BitwiseAnd>(); }
+KernelList kernels(Cpu, BitwiseNot) { return elementwise<BitwiseNot, functor::BitwiseNot>(); }
+KernelList kernels(Cpu, BitwiseOr) { return elementwise<BitwiseOr, functor::BitwiseOr>(); }
+KernelList kernels(Cpu, BitwiseXor) { return elementwise<BitwiseXor, functor::BitwiseXor>(); }
+KernelList kernels(Cpu, LeftShift) { return elementwise<LeftShift, functor::LeftShift>(); }
+KernelList kernels(Cpu, LogicalAnd) { return elementwise<LogicalAnd, functor::LogicalAnd>(); }
+KernelList kernels(Cpu, LogicalNot) { return elementwise<LogicalNot, functor::LogicalNot>(); }
+KernelList kernels(Cpu, LogicalOr) { return elementwise<LogicalOr, functor::LogicalOr>(); }
+KernelList kernels(Cpu, LogicalXor) { return elementwise<LogicalXor, functor::LogicalXor>(); }
+KernelList kernels(Cpu, RightShift) { return elementwise<RightShift, functor::RightShift>(); }
 
 }  // namespace mge::ops

@@ -4,10 +4,6 @@
 
 namespace mge::ops {
 
-template <>
-struct ElementwiseOf<Clip> : Elementwise<functor::Clip> {
-    static functor::Clip make(const Clip::Params& p) { return {p.lower, p.upper, p.keeps_nan}; }
-};
-template KernelList kernels(Cpu, Clip);
+KernelList kernels(Cpu, Clip) { return elementwise<Clip, functor::Clip>(); }
 
 }  // namespace mge::ops

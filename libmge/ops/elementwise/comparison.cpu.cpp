@@ -4,30 +4,13 @@
 
 namespace mge::ops {
 
-template <>
-struct ElementwiseOf<Equal> : Elementwise<functor::Equal> {};
-template <>
-struct ElementwiseOf<Greater> : Elementwise<functor::Greater> {};
-template <>
-struct ElementwiseOf<GreaterEqual> : Elementwise<functor::GreaterEqual> {};
-template <>
-struct ElementwiseOf<IsInf> : Elementwise<functor::Isinf> {};
-template <>
-struct ElementwiseOf<IsNan> : Elementwise<functor::Isnan> {};
-template <>
-struct ElementwiseOf<Less> : Elementwise<functor::Less> {};
-template <>
-struct ElementwiseOf<LessEqual> : Elementwise<functor::LessEqual> {};
-template <>
-struct ElementwiseOf<NotEqual> : Elementwise<functor::NotEqual> {};
-
-template KernelList kernels(Cpu, Equal);
-template KernelList kernels(Cpu, Greater);
-template KernelList kernels(Cpu, GreaterEqual);
-template KernelList kernels(Cpu, IsInf);
-template KernelList kernels(Cpu, IsNan);
-template KernelList kernels(Cpu, Less);
-template KernelList kernels(Cpu, LessEqual);
-template KernelList kernels(Cpu, NotEqual);
+KernelList kernels(Cpu, Equal) { return elementwise<Equal, functor::Equal>(); }
+KernelList kernels(Cpu, Greater) { return elementwise<Greater, functor::Greater>(); }
+KernelList kernels(Cpu, GreaterEqual) { return elementwise<GreaterEqual, functor::GreaterEqual>(); }
+KernelList kernels(Cpu, IsInf) { return elementwise<IsInf, functor::Isinf>(); }
+KernelList kernels(Cpu, IsNan) { return elementwise<IsNan, functor::Isnan>(); }
+KernelList kernels(Cpu, Less) { return elementwise<Less, functor::Less>(); }
+KernelList kernels(Cpu, LessEqual) { return elementwise<LessEqual, functor::LessEqual>(); }
+KernelList kernels(Cpu, NotEqual) { return elementwise<NotEqual, functor::NotEqual>(); }
 
 }  // namespace mge::ops

@@ -2,8 +2,9 @@
 #pragma once
 // How an elementwise operator gets its CPU algorithms from its functor. A group's .cpu.cpp says
 //
-//     template <> struct ElementwiseOf<Add> : Elementwise<functor::Add> {};
-//     template KernelList kernels(Cpu, Add);
+//     KernelList kernels(Cpu, Add) { return elementwise<Add, functor::Add>(); }
+
+#include <bit>
 
 #include "libmge/kernel/cpu/elementwise/simd_rows.h"
 #include "libmge/kernel/cpu/rows/half.h"
@@ -19,18 +20,6 @@ namespace functor = cpu::functor;
 // about one.
 inline constexpr int64_t cheap_grain = 32768, costly_grain = 4096;
 
-template <class F, int64_t grain_ = cheap_grain>
-struct Elementwise {
-    using Functor = F;
-    static constexpr int64_t grain = grain_;
-    static F make(const NoParams&) { return {}; }
-};
-template <class F>
-using Costly = Elementwise<F, costly_grain>;
-
-template <class O>
-struct ElementwiseOf;
-
 template <Accepts accepts>
 constexpr auto accepted_types() {
     if constexpr (accepts == Accepts::floats)
@@ -45,9 +34,13 @@ constexpr auto accepted_types() {
         return AllTypes{};
 }
 
-template <class O>
-auto functor_of(const Problem& p) {
-    return ElementwiseOf<O>::make(p.as<typename O::Params>());
+// The members of a functor are the parameters of its operator.
+template <class O, class F>
+F functor_of(const Problem& p) {
+    if constexpr (std::is_same_v<typename O::Params, NoParams>)
+        return {};
+    else
+        return std::bit_cast<F>(p.as<typename O::Params>());
 }
 
 constexpr bool has_simd(DType dtype) { return is_float(dtype) && dtype != DType::f64; }
@@ -58,62 +51,58 @@ template <class O>
 Support supports_simd(const Problem& p) {
     return has_simd(p.inputs[0].dtype) ? supported : Support{"only float16, bfloat16 and float32"};
 }
-template <class O>
+template <class O, class F, int64_t grain>
 Prepared prepare_simd(const PrepareContext& context) {
     auto& p = context.problem;
-    static const cpu::RowsFn f32 = cpu::simd_rows<typename ElementwiseOf<O>::Functor>();
+    static const cpu::RowsFn f32 = cpu::simd_rows<F>();
     bool is_half = p.inputs[0].dtype != DType::f32;
-    auto functor = functor_of<O>(p);
+    auto functor = functor_of<O, F>(p);
     return cpu::prepare_elementwise(p, is_half ? cpu::half_rows(p.inputs[0].dtype, p.outputs[0].dtype) : f32,
-                                    is_half ? f32 : nullptr, &functor, sizeof functor,
-                                    ElementwiseOf<O>::grain);
+                                    is_half ? f32 : nullptr, &functor, sizeof functor, grain);
 }
 
 template <class O>
 Support supports_rows(const Problem& p) {
     return is_rowed(p.inputs[0].dtype) ? supported : Support{"only integers up to int64 and bools"};
 }
-template <class O>
+template <class O, class F, int64_t grain>
 Prepared prepare_rows(const PrepareContext& context) {
-    using F = typename ElementwiseOf<O>::Functor;
-    auto functor = functor_of<O>(context.problem);
+    auto functor = functor_of<O, F>(context.problem);
     cpu::RowsFn run = nullptr;
     dispatch_dtype(context.problem.inputs[0].dtype, accepted_types<O::accepted>(),
                    [&]<class T>(std::type_identity<T>) {
                        if constexpr (is_rowed(DTypeOf<T>)) run = &cpu::scalar_rows<F, T>;
                    });
-    return cpu::prepare_elementwise(context.problem, run, nullptr, &functor, sizeof functor,
-                                    ElementwiseOf<O>::grain);
+    return cpu::prepare_elementwise(context.problem, run, nullptr, &functor, sizeof functor, grain);
 }
 
-template <class O>
+template <class O, class F>
 Prepared prepare_reference(const PrepareContext& context) {
-    using F = typename ElementwiseOf<O>::Functor;
-    auto functor = functor_of<O>(context.problem);
+    auto functor = functor_of<O, F>(context.problem);
     cpu::ElementFn run = nullptr;
     dispatch_dtype(context.problem.inputs[0].dtype, accepted_types<O::accepted>(),
                    [&]<class T>(std::type_identity<T>) { run = &cpu::scalar_element<F, T>; });
     return cpu::prepare_elements(context.problem, run, &functor, sizeof functor);
 }
 
-template <class O>
-inline constexpr Algorithm rows_algorithm{"rows", supports_rows<O>, prepare_rows<O>, cpu::run_elementwise};
-template <class O>
-inline constexpr Algorithm reference_algorithm{
-    "reference", always, prepare_reference<O>, cpu::run_elements, {.naive = true}};
-
-template <ElementwiseOp O>
-KernelList kernels(Cpu, O) {
+template <ElementwiseOp O, class F, int64_t grain = cheap_grain>
+KernelList elementwise() {
+    static constexpr Algorithm rows{"rows", supports_rows<O>, prepare_rows<O, F, grain>,
+                                    cpu::run_elementwise};
+    static constexpr Algorithm reference{
+        "reference", always, prepare_reference<O, F>, cpu::run_elements, {.naive = true}};
     if constexpr (O::accepted == Accepts::integers || O::accepted == Accepts::bools) {
-        static constexpr Algorithm list[] = {rows_algorithm<O>, reference_algorithm<O>};
+        static constexpr Algorithm list[] = {rows, reference};
         return list;
     } else {
         static constexpr Algorithm list[] = {
-            {"simd", supports_simd<O>, prepare_simd<O>, cpu::run_elementwise},
-            rows_algorithm<O>,
-            reference_algorithm<O>};
+            {"simd", supports_simd<O>, prepare_simd<O, F, grain>, cpu::run_elementwise}, rows, reference};
         return list;
     }
+}
+template <ElementwiseOp O, class F>
+KernelList costly_elementwise() {
+    return elementwise<O, F, costly_grain>();
 }
 
 }  // namespace mge::ops

@@ -4,27 +4,12 @@
 
 namespace mge::ops {
 
-template <>
-struct ElementwiseOf<Erf> : Costly<functor::Erf> {};
-template <>
-struct ElementwiseOf<Exp> : Costly<functor::Exp> {};
-template <>
-struct ElementwiseOf<Expm1> : Costly<functor::Expm1> {};
-template <>
-struct ElementwiseOf<Log> : Costly<functor::Log> {};
-template <>
-struct ElementwiseOf<Log1p> : Costly<functor::Log1p> {};
-template <>
-struct ElementwiseOf<Logaddexp> : Costly<functor::Logaddexp> {};
-template <>
-struct ElementwiseOf<Pow> : Costly<functor::Pow> {};
-
-template KernelList kernels(Cpu, Erf);
-template KernelList kernels(Cpu, Exp);
-template KernelList kernels(Cpu, Expm1);
-template KernelList kernels(Cpu, Log);
-template KernelList kernels(Cpu, Log1p);
-template KernelList kernels(Cpu, Logaddexp);
-template KernelList kernels(Cpu, Pow);
+KernelList kernels(Cpu, Erf) { return costly_elementwise<Erf, functor::Erf>(); }
+KernelList kernels(Cpu, Exp) { return costly_elementwise<Exp, functor::Exp>(); }
+KernelList kernels(Cpu, Expm1) { return costly_elementwise<Expm1, functor::Expm1>(); }
+KernelList kernels(Cpu, Log) { return costly_elementwise<Log, functor::Log>(); }
+KernelList kernels(Cpu, Log1p) { return costly_elementwise<Log1p, functor::Log1p>(); }
+KernelList kernels(Cpu, Logaddexp) { return costly_elementwise<Logaddexp, functor::Logaddexp>(); }
+KernelList kernels(Cpu, Pow) { return costly_elementwise<Pow, functor::Pow>(); }
 
 }  // namespace mge::ops

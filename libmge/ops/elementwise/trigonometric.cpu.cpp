@@ -4,45 +4,18 @@
 
 namespace mge::ops {
 
-template <>
-struct ElementwiseOf<Acos> : Costly<functor::Acos> {};
-template <>
-struct ElementwiseOf<Acosh> : Costly<functor::Acosh> {};
-template <>
-struct ElementwiseOf<Asin> : Costly<functor::Asin> {};
-template <>
-struct ElementwiseOf<Asinh> : Costly<functor::Asinh> {};
-template <>
-struct ElementwiseOf<Atan> : Costly<functor::Atan> {};
-template <>
-struct ElementwiseOf<Atan2> : Costly<functor::Atan2> {};
-template <>
-struct ElementwiseOf<Atanh> : Costly<functor::Atanh> {};
-template <>
-struct ElementwiseOf<Cos> : Costly<functor::Cos> {};
-template <>
-struct ElementwiseOf<Cosh> : Costly<functor::Cosh> {};
-template <>
-struct ElementwiseOf<Sin> : Costly<functor::Sin> {};
-template <>
-struct ElementwiseOf<Sinh> : Costly<functor::Sinh> {};
-template <>
-struct ElementwiseOf<Tan> : Costly<functor::Tan> {};
-template <>
-struct ElementwiseOf<Tanh> : Costly<functor::Tanh> {};
-
-template KernelList kernels(Cpu, Acos);
-template KernelList kernels(Cpu, Acosh);
-template KernelList kernels(Cpu, Asin);
-template KernelList kernels(Cpu, Asinh);
-template KernelList kernels(Cpu, Atan);
-template KernelList kernels(Cpu, Atan2);
-template KernelList kernels(Cpu, Atanh);
-template KernelList kernels(Cpu, Cos);
-template KernelList kernels(Cpu, Cosh);
-template KernelList kernels(Cpu, Sin);
-template KernelList kernels(Cpu, Sinh);
-template KernelList kernels(Cpu, Tan);
-template KernelList kernels(Cpu, Tanh);
+KernelList kernels(Cpu, Acos) { return costly_elementwise<Acos, functor::Acos>(); }
+KernelList kernels(Cpu, Acosh) { return costly_elementwise<Acosh, functor::Acosh>(); }
+KernelList kernels(Cpu, Asin) { return costly_elementwise<Asin, functor::Asin>(); }
+KernelList kernels(Cpu, Asinh) { return costly_elementwise<Asinh, functor::Asinh>(); }
+KernelList kernels(Cpu, Atan) { return costly_elementwise<Atan, functor::Atan>(); }
+KernelList kernels(Cpu, Atan2) { return costly_elementwise<Atan2, functor::Atan2>(); }
+KernelList kernels(Cpu, Atanh) { return costly_elementwise<Atanh, functor::Atanh>(); }
+KernelList kernels(Cpu, Cos) { return costly_elementwise<Cos, functor::Cos>(); }
+KernelList kernels(Cpu, Cosh) { return costly_elementwise<Cosh, functor::Cosh>(); }
+KernelList kernels(Cpu, Sin) { return costly_elementwise<Sin, functor::Sin>(); }
+KernelList kernels(Cpu, Sinh) { return costly_elementwise<Sinh, functor::Sinh>(); }
+KernelList kernels(Cpu, Tan) { return costly_elementwise<Tan, functor::Tan>(); }
+KernelList kernels(Cpu, Tanh) { return costly_elementwise<Tanh, functor::Tanh>(); }
 
 }  // namespace mge::ops
