@@ -12,4 +12,11 @@ inline Support plain_layouts(const Problem& problem) {
     return supported;
 }
 
+// The kernels of an operator with one algorithm, which takes plain layouts.
+template <Prepared (*prepare)(const PrepareContext&), void (*run)(const Prepared&, const Launch&)>
+KernelList one_algorithm(const char* name) {
+    static const Algorithm list[] = {{name, plain_layouts, prepare, run}};
+    return list;
+}
+
 }  // namespace mge

@@ -67,13 +67,7 @@ void run_linspace(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Arange) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_arange, run_arange}};
-    return list;
-}
-KernelList kernels(Cpu, Linspace) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_linspace, run_linspace}};
-    return list;
-}
+KernelList kernels(Cpu, Arange) { return one_algorithm<prepare_arange, run_arange>("reference"); }
+KernelList kernels(Cpu, Linspace) { return one_algorithm<prepare_linspace, run_linspace>("reference"); }
 
 }  // namespace mge::ops

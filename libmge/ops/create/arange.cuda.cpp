@@ -30,14 +30,9 @@ void run_linspace(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Arange) {
-    static constexpr Algorithm list[] = {{"line", plain_layouts, copy_problem<Arange::Params>, run_arange}};
-    return list;
-}
+KernelList kernels(Cuda, Arange) { return one_algorithm<copy_problem<Arange::Params>, run_arange>("line"); }
 KernelList kernels(Cuda, Linspace) {
-    static constexpr Algorithm list[] = {
-        {"line", plain_layouts, copy_problem<Linspace::Params>, run_linspace}};
-    return list;
+    return one_algorithm<copy_problem<Linspace::Params>, run_linspace>("line");
 }
 
 }  // namespace mge::ops

@@ -20,10 +20,6 @@ void run_diagonal(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Eye) {
-    static constexpr Algorithm list[] = {
-        {"reference", plain_layouts, copy_problem<Eye::Params>, run_diagonal}};
-    return list;
-}
+KernelList kernels(Cpu, Eye) { return one_algorithm<copy_problem<Eye::Params>, run_diagonal>("reference"); }
 
 }  // namespace mge::ops

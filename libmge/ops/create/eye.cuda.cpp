@@ -20,10 +20,10 @@ void run_diagonal(const Prepared& prepared, const Launch& launch) {
                             int(size_of(y.dtype)), element_bytes(y.dtype, 1));
 }
 
-constexpr Algorithm list[] = {{"fill_and_diagonal", plain_layouts, copy_problem<Eye::Params>, run_diagonal}};
-
 }  // namespace
 
-KernelList kernels(Cuda, Eye) { return list; }
+KernelList kernels(Cuda, Eye) {
+    return one_algorithm<copy_problem<Eye::Params>, run_diagonal>("fill_and_diagonal");
+}
 
 }  // namespace mge::ops

@@ -40,13 +40,7 @@ void run_fill(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Full) {
-    static constexpr Algorithm list[] = {{"fill", plain_layouts, prepare_fill<Full::Params>, run_fill}};
-    return list;
-}
-KernelList kernels(Cpu, FullLike) {
-    static constexpr Algorithm list[] = {{"fill", plain_layouts, prepare_fill<FullLike::Params>, run_fill}};
-    return list;
-}
+KernelList kernels(Cpu, Full) { return one_algorithm<prepare_fill<Full::Params>, run_fill>("fill"); }
+KernelList kernels(Cpu, FullLike) { return one_algorithm<prepare_fill<FullLike::Params>, run_fill>("fill"); }
 
 }  // namespace mge::ops

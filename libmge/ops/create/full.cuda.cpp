@@ -29,13 +29,7 @@ void run_fill(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Full) {
-    static constexpr Algorithm list[] = {{"fill", plain_layouts, prepare_fill<Full::Params>, run_fill}};
-    return list;
-}
-KernelList kernels(Cuda, FullLike) {
-    static constexpr Algorithm list[] = {{"fill", plain_layouts, prepare_fill<FullLike::Params>, run_fill}};
-    return list;
-}
+KernelList kernels(Cuda, Full) { return one_algorithm<prepare_fill<Full::Params>, run_fill>("fill"); }
+KernelList kernels(Cuda, FullLike) { return one_algorithm<prepare_fill<FullLike::Params>, run_fill>("fill"); }
 
 }  // namespace mge::ops

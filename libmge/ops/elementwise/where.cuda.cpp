@@ -45,10 +45,8 @@ void run_where(const Prepared& prepared, const Launch& launch) {
     cuda::where(cuda::stream_of(launch), made.size, arguments);
 }
 
-constexpr Algorithm list[] = {{"elementwise", plain_layouts, prepare_where, run_where}};
-
 }  // namespace
 
-KernelList kernels(Cuda, Where) { return list; }
+KernelList kernels(Cuda, Where) { return one_algorithm<prepare_where, run_where>("elementwise"); }
 
 }  // namespace mge::ops

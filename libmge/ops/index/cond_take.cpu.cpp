@@ -31,9 +31,7 @@ void run_scan(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, CondTake) {
-    static constexpr Algorithm list[] = {
-        {"reference", plain_layouts, copy_problem<CondTake::Params>, run_scan}};
-    return list;
+    return one_algorithm<copy_problem<CondTake::Params>, run_scan>("reference");
 }
 
 }  // namespace mge::ops

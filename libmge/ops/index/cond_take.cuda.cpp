@@ -35,10 +35,8 @@ void run_taking(const Prepared& prepared, const Launch& launch) {
                         launch.inputs[0], values, indices);
 }
 
-constexpr Algorithm cond_take_kernels[] = {{"count_first", plain_layouts, prepare_taking, run_taking}};
-
 }  // namespace
 
-KernelList kernels(Cuda, CondTake) { return cond_take_kernels; }
+KernelList kernels(Cuda, CondTake) { return one_algorithm<prepare_taking, run_taking>("count_first"); }
 
 }  // namespace mge::ops

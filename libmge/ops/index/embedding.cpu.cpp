@@ -58,13 +58,10 @@ void run_sums(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Embedding) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, copy_problem<Embedding::Params>, run_rows}};
-    return list;
+    return one_algorithm<copy_problem<Embedding::Params>, run_rows>("rows");
 }
 KernelList kernels(Cpu, EmbeddingBackward) {
-    static constexpr Algorithm list[] = {
-        {"columns", plain_layouts, copy_problem<EmbeddingBackward::Params>, run_sums}};
-    return list;
+    return one_algorithm<copy_problem<EmbeddingBackward::Params>, run_sums>("columns");
 }
 
 }  // namespace mge::ops

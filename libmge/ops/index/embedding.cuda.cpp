@@ -77,14 +77,13 @@ void run_sums(const Prepared& prepared, const Launch& launch) {
 
 constexpr auto rank = PlaceOrder::Method::rank, radix = PlaceOrder::Method::radix;
 
-constexpr Algorithm embedding_kernels[] = {{"rows", plain_layouts, prepare_rows, run_rows}};
 constexpr Algorithm embedding_backward_kernels[] = {
     {"rank", supports_sums<rank>, prepare_sums<rank>, run_sums},
     {"radix", supports_sums<radix>, prepare_sums<radix>, run_sums}};
 
 }  // namespace
 
-KernelList kernels(Cuda, Embedding) { return embedding_kernels; }
+KernelList kernels(Cuda, Embedding) { return one_algorithm<prepare_rows, run_rows>("rows"); }
 KernelList kernels(Cuda, EmbeddingBackward) { return embedding_backward_kernels; }
 
 }  // namespace mge::ops

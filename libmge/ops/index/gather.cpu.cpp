@@ -103,17 +103,8 @@ void run_scatter_add(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Gather) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_places, run_gather}};
-    return list;
-}
-KernelList kernels(Cpu, Scatter) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_places, run_scatter}};
-    return list;
-}
-KernelList kernels(Cpu, ScatterAdd) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_places, run_scatter_add}};
-    return list;
-}
+KernelList kernels(Cpu, Gather) { return one_algorithm<prepare_places, run_gather>("rows"); }
+KernelList kernels(Cpu, Scatter) { return one_algorithm<prepare_places, run_scatter>("rows"); }
+KernelList kernels(Cpu, ScatterAdd) { return one_algorithm<prepare_places, run_scatter_add>("rows"); }
 
 }  // namespace mge::ops

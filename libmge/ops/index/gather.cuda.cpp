@@ -109,7 +109,6 @@ void run_add_ordered(const Prepared& prepared, const Launch& launch) {
 
 constexpr auto rank = PlaceOrder::Method::rank, radix = PlaceOrder::Method::radix;
 
-constexpr Algorithm gather_kernels[] = {{"elements", plain_layouts, prepare_places, run_gather}};
 constexpr Algorithm scatter_kernels[] = {
     {"lines", supports_lines, prepare_places, run_set_lines},
     {"rank", supports_order<rank>, prepare_order<rank>, run_set_ordered},
@@ -121,7 +120,7 @@ constexpr Algorithm scatter_add_kernels[] = {
 
 }  // namespace
 
-KernelList kernels(Cuda, Gather) { return gather_kernels; }
+KernelList kernels(Cuda, Gather) { return one_algorithm<prepare_places, run_gather>("elements"); }
 KernelList kernels(Cuda, Scatter) { return scatter_kernels; }
 KernelList kernels(Cuda, ScatterAdd) { return scatter_add_kernels; }
 

@@ -79,17 +79,9 @@ void run_set(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, OneHot) {
-    static constexpr Algorithm list[] = {
-        {"reference", plain_layouts, copy_problem<OneHot::Params>, run_one_hot}};
-    return list;
+    return one_algorithm<copy_problem<OneHot::Params>, run_one_hot>("reference");
 }
-KernelList kernels(Cpu, IndexingOneHot) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_picks, run_pick}};
-    return list;
-}
-KernelList kernels(Cpu, IndexingSetOneHot) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_picks, run_set}};
-    return list;
-}
+KernelList kernels(Cpu, IndexingOneHot) { return one_algorithm<prepare_picks, run_pick>("reference"); }
+KernelList kernels(Cpu, IndexingSetOneHot) { return one_algorithm<prepare_picks, run_set>("reference"); }
 
 }  // namespace mge::ops

@@ -49,15 +49,12 @@ void run_set(const Prepared& prepared, const Launch& launch) {
                     launch.inputs[2], launch.outputs[0]);
 }
 
-constexpr Algorithm one_hot_kernels[] = {
-    {"elements", plain_layouts, copy_problem<OneHot::Params>, run_one_hot}};
-constexpr Algorithm indexing_one_hot_kernels[] = {{"elements", plain_layouts, prepare_picks, run_pick}};
-constexpr Algorithm indexing_set_one_hot_kernels[] = {{"elements", plain_layouts, prepare_picks, run_set}};
-
 }  // namespace
 
-KernelList kernels(Cuda, OneHot) { return one_hot_kernels; }
-KernelList kernels(Cuda, IndexingOneHot) { return indexing_one_hot_kernels; }
-KernelList kernels(Cuda, IndexingSetOneHot) { return indexing_set_one_hot_kernels; }
+KernelList kernels(Cuda, OneHot) {
+    return one_algorithm<copy_problem<OneHot::Params>, run_one_hot>("elements");
+}
+KernelList kernels(Cuda, IndexingOneHot) { return one_algorithm<prepare_picks, run_pick>("elements"); }
+KernelList kernels(Cuda, IndexingSetOneHot) { return one_algorithm<prepare_picks, run_set>("elements"); }
 
 }  // namespace mge::ops

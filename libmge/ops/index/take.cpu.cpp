@@ -227,17 +227,8 @@ void run_add(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Take) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_take, run_take}};
-    return list;
-}
-KernelList kernels(Cpu, SetTake) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_change, run_set}};
-    return list;
-}
-KernelList kernels(Cpu, AddTake) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_change, run_add}};
-    return list;
-}
+KernelList kernels(Cpu, Take) { return one_algorithm<prepare_take, run_take>("rows"); }
+KernelList kernels(Cpu, SetTake) { return one_algorithm<prepare_change, run_set>("rows"); }
+KernelList kernels(Cpu, AddTake) { return one_algorithm<prepare_change, run_add>("rows"); }
 
 }  // namespace mge::ops

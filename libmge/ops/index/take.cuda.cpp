@@ -139,7 +139,6 @@ void run_add(const Prepared& prepared, const Launch& launch) {
 
 constexpr auto rank = PlaceOrder::Method::rank, radix = PlaceOrder::Method::radix;
 
-constexpr Algorithm take_kernels[] = {{"rows", plain_layouts, prepare_take, run_take}};
 constexpr Algorithm set_take_kernels[] = {{"rank", supports_change<rank>, prepare_change<rank>, run_set},
                                           {"radix", supports_change<radix>, prepare_change<radix>, run_set}};
 constexpr Algorithm add_take_kernels[] = {{"rank", supports_change<rank>, prepare_change<rank>, run_add},
@@ -147,7 +146,7 @@ constexpr Algorithm add_take_kernels[] = {{"rank", supports_change<rank>, prepar
 
 }  // namespace
 
-KernelList kernels(Cuda, Take) { return take_kernels; }
+KernelList kernels(Cuda, Take) { return one_algorithm<prepare_take, run_take>("rows"); }
 KernelList kernels(Cuda, SetTake) { return set_take_kernels; }
 KernelList kernels(Cuda, AddTake) { return add_take_kernels; }
 

@@ -65,9 +65,7 @@ void run_elimination(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Matinv) {
-    static constexpr Algorithm list[] = {
-        {"elimination", plain_layouts, copy_problem<NoParams>, run_elimination}};
-    return list;
+    return one_algorithm<copy_problem<NoParams>, run_elimination>("elimination");
 }
 
 }  // namespace mge::ops

@@ -56,9 +56,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Matinv) {
-    static constexpr Algorithm list[] = {{"elimination", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, Matinv) { return one_algorithm<prepare, run>("elimination"); }
 
 }  // namespace mge::ops

@@ -141,9 +141,6 @@ void run_jacobi(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Svd) {
-    static constexpr Algorithm list[] = {{"jacobi", plain_layouts, copy_problem<NoParams>, run_jacobi}};
-    return list;
-}
+KernelList kernels(Cpu, Svd) { return one_algorithm<copy_problem<NoParams>, run_jacobi>("jacobi"); }
 
 }  // namespace mge::ops

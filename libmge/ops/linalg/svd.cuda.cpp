@@ -47,9 +47,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Svd) {
-    static constexpr Algorithm list[] = {{"jacobi", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, Svd) { return one_algorithm<prepare, run>("jacobi"); }
 
 }  // namespace mge::ops

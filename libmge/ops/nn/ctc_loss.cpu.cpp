@@ -157,14 +157,13 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-constexpr Algorithm forward_algorithms[] = {
-    {"forward_backward", plain_layouts, copy_problem<CtcLoss::Params>, run_loss}};
-constexpr Algorithm backward_algorithms[] = {
-    {"forward_backward", plain_layouts, copy_problem<CtcLoss::Params>, run_backward}};
-
 }  // namespace
 
-KernelList kernels(Cpu, CtcLoss) { return forward_algorithms; }
-KernelList kernels(Cpu, CtcLossBackward) { return backward_algorithms; }
+KernelList kernels(Cpu, CtcLoss) {
+    return one_algorithm<copy_problem<CtcLoss::Params>, run_loss>("forward_backward");
+}
+KernelList kernels(Cpu, CtcLossBackward) {
+    return one_algorithm<copy_problem<CtcLoss::Params>, run_backward>("forward_backward");
+}
 
 }  // namespace mge::ops

@@ -47,13 +47,9 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, CtcLoss) {
-    static constexpr Algorithm list[] = {{"forward_backward", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, CtcLoss) { return one_algorithm<prepare, run>("forward_backward"); }
 KernelList kernels(Cuda, CtcLossBackward) {
-    static constexpr Algorithm list[] = {{"forward_backward", plain_layouts, prepare_backward, run_backward}};
-    return list;
+    return one_algorithm<prepare_backward, run_backward>("forward_backward");
 }
 
 }  // namespace mge::ops

@@ -34,9 +34,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Softmax) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, Softmax) { return one_algorithm<prepare, run>("rows"); }
 
 }  // namespace mge::ops

@@ -18,10 +18,8 @@ void run(const Prepared& prepared, const Launch& launch) {
                         launch.out<uint8_t>(0), numel);
 }
 
-constexpr Algorithm list[] = {{"elementwise", plain_layouts, prepare, run}};
-
 }  // namespace
 
-KernelList kernels(Cuda, MapBytes) { return list; }
+KernelList kernels(Cuda, MapBytes) { return one_algorithm<prepare, run>("elementwise"); }
 
 }  // namespace mge::ops

@@ -106,18 +106,15 @@ void run_add(const Prepared& prepared, const Launch& launch) {
     cuda::add_steps(cuda::stream_of(launch), x);
 }
 
-constexpr Algorithm quantize_kernels[] = {{"elementwise", plain_layouts, prepare_quantize, run_quantize}};
-constexpr Algorithm dequantize_kernels[] = {
-    {"elementwise", plain_layouts, prepare_dequantize, run_dequantize}};
-constexpr Algorithm fake_quantize_kernels[] = {
-    {"elementwise", plain_layouts, prepare_fake_quantize, run_fake_quantize}};
-constexpr Algorithm add_kernels[] = {{"elementwise", plain_layouts, prepare_add, run_add}};
-
 }  // namespace
 
-KernelList kernels(Cuda, Quantize) { return quantize_kernels; }
-KernelList kernels(Cuda, Dequantize) { return dequantize_kernels; }
-KernelList kernels(Cuda, FakeQuantize) { return fake_quantize_kernels; }
-KernelList kernels(Cuda, QuantizedAdd) { return add_kernels; }
+KernelList kernels(Cuda, Quantize) { return one_algorithm<prepare_quantize, run_quantize>("elementwise"); }
+KernelList kernels(Cuda, Dequantize) {
+    return one_algorithm<prepare_dequantize, run_dequantize>("elementwise");
+}
+KernelList kernels(Cuda, FakeQuantize) {
+    return one_algorithm<prepare_fake_quantize, run_fake_quantize>("elementwise");
+}
+KernelList kernels(Cuda, QuantizedAdd) { return one_algorithm<prepare_add, run_add>("elementwise"); }
 
 }  // namespace mge::ops

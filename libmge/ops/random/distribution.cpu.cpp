@@ -58,13 +58,7 @@ void run_normal(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Uniform) {
-    static constexpr Algorithm list[] = {{"philox", plain_layouts, prepare_uniform, run_uniform}};
-    return list;
-}
-KernelList kernels(Cpu, Normal) {
-    static constexpr Algorithm list[] = {{"philox", plain_layouts, prepare_normal, run_normal}};
-    return list;
-}
+KernelList kernels(Cpu, Uniform) { return one_algorithm<prepare_uniform, run_uniform>("philox"); }
+KernelList kernels(Cpu, Normal) { return one_algorithm<prepare_normal, run_normal>("philox"); }
 
 }  // namespace mge::ops

@@ -47,12 +47,9 @@ void run_normal(const Prepared& prepared, const Launch& launch) {
                       mean, deviation, launch.out<float>(0));
 }
 
-constexpr Algorithm uniform_kernels[] = {{"philox", plain_layouts, prepare_uniform, run_uniform}};
-constexpr Algorithm normal_kernels[] = {{"philox", plain_layouts, prepare_normal, run_normal}};
-
 }  // namespace
 
-KernelList kernels(Cuda, Uniform) { return uniform_kernels; }
-KernelList kernels(Cuda, Normal) { return normal_kernels; }
+KernelList kernels(Cuda, Uniform) { return one_algorithm<prepare_uniform, run_uniform>("philox"); }
+KernelList kernels(Cuda, Normal) { return one_algorithm<prepare_normal, run_normal>("philox"); }
 
 }  // namespace mge::ops

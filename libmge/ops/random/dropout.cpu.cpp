@@ -47,8 +47,5 @@ void run_drop(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Dropout) {
-    static constexpr Algorithm list[] = {{"philox", plain_layouts, prepare_drop, run_drop}};
-    return list;
-}
+KernelList kernels(Cpu, Dropout) { return one_algorithm<prepare_drop, run_drop>("philox"); }
 }  // namespace mge::ops

@@ -31,10 +31,8 @@ void run_drop(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-constexpr Algorithm dropout_kernels[] = {{"philox", plain_layouts, prepare_drop, run_drop}};
-
 }  // namespace
 
-KernelList kernels(Cuda, Dropout) { return dropout_kernels; }
+KernelList kernels(Cuda, Dropout) { return one_algorithm<prepare_drop, run_drop>("philox"); }
 
 }  // namespace mge::ops

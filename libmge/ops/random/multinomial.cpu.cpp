@@ -90,9 +90,7 @@ void run_multinomial(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Multinomial) {
-    static constexpr Algorithm list[] = {
-        {"by_row", plain_layouts, copy_problem<Multinomial::Params>, run_multinomial}};
-    return list;
+    return one_algorithm<copy_problem<Multinomial::Params>, run_multinomial>("by_row");
 }
 
 }  // namespace mge::ops

@@ -53,9 +53,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Multinomial) {
-    static constexpr Algorithm list[] = {{"block_by_row", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, Multinomial) { return one_algorithm<prepare, run>("block_by_row"); }
 
 }  // namespace mge::ops

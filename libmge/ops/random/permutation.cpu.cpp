@@ -36,9 +36,7 @@ void run_shuffle(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Permutation) {
-    static constexpr Algorithm list[] = {
-        {"philox", plain_layouts, copy_problem<Permutation::Params>, run_shuffle}};
-    return list;
+    return one_algorithm<copy_problem<Permutation::Params>, run_shuffle>("philox");
 }
 
 }  // namespace mge::ops

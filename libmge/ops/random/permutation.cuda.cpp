@@ -24,10 +24,8 @@ void run_shuffle(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-constexpr Algorithm permutation_kernels[] = {{"windows", plain_layouts, prepare_shuffle, run_shuffle}};
-
 }  // namespace
 
-KernelList kernels(Cuda, Permutation) { return permutation_kernels; }
+KernelList kernels(Cuda, Permutation) { return one_algorithm<prepare_shuffle, run_shuffle>("windows"); }
 
 }  // namespace mge::ops

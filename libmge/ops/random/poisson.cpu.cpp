@@ -30,9 +30,6 @@ void run_poisson(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Poisson) {
-    static constexpr Algorithm list[] = {{"rejection", plain_layouts, prepare_count, run_poisson}};
-    return list;
-}
+KernelList kernels(Cpu, Poisson) { return one_algorithm<prepare_count, run_poisson>("rejection"); }
 
 }  // namespace mge::ops

@@ -29,10 +29,8 @@ void run_scan(const Prepared& prepared, const Launch& launch) {
                  scan.outer, scan.length, scan.inner);
 }
 
-constexpr Algorithm list[] = {{"scan", plain_layouts, prepare_scan, run_scan}};
-
 }  // namespace
 
-KernelList kernels(Cuda, Cumsum) { return list; }
+KernelList kernels(Cuda, Cumsum) { return one_algorithm<prepare_scan, run_scan>("scan"); }
 
 }  // namespace mge::ops

@@ -19,10 +19,8 @@ void run_parts(const Prepared& prepared, const Launch& launch) {
     for (size_t i = 0; i < parts.size(); ++i) parts[i].run(launch, launch.inputs[i], launch.outputs[0]);
 }
 
-constexpr Algorithm list[] = {{"strided", plain_layouts, prepare_parts, run_parts}};
-
 }  // namespace
 
-KernelList kernels(Cuda, Concat) { return list; }
+KernelList kernels(Cuda, Concat) { return one_algorithm<prepare_parts, run_parts>("strided"); }
 
 }  // namespace mge::ops

@@ -161,9 +161,6 @@ KernelList kernels(Cpu, Pad) {
     return list;
 }
 
-KernelList kernels(Cpu, PadBackward) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_backward, run_backward}};
-    return list;
-}
+KernelList kernels(Cpu, PadBackward) { return one_algorithm<prepare_backward, run_backward>("reference"); }
 
 }  // namespace mge::ops

@@ -73,13 +73,7 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Pad) {
-    static constexpr Algorithm list[] = {{"gather", plain_layouts, prepare_pad, run_pad}};
-    return list;
-}
-KernelList kernels(Cuda, PadBackward) {
-    static constexpr Algorithm list[] = {{"gather", plain_layouts, prepare_backward, run_backward}};
-    return list;
-}
+KernelList kernels(Cuda, Pad) { return one_algorithm<prepare_pad, run_pad>("gather"); }
+KernelList kernels(Cuda, PadBackward) { return one_algorithm<prepare_backward, run_backward>("gather"); }
 
 }  // namespace mge::ops

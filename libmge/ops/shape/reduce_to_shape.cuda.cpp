@@ -19,9 +19,6 @@ Prepared prepare(const PrepareContext& context) {
 
 }  // namespace
 
-KernelList kernels(Cuda, ReduceToShape) {
-    static constexpr Algorithm list[] = {{"groups", plain_layouts, prepare, run_cuda_reduction}};
-    return list;
-}
+KernelList kernels(Cuda, ReduceToShape) { return one_algorithm<prepare, run_cuda_reduction>("groups"); }
 
 }  // namespace mge::ops

@@ -24,9 +24,6 @@ void run_extents(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, ShapeOf) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_extents, run_extents}};
-    return list;
-}
+KernelList kernels(Cpu, ShapeOf) { return one_algorithm<prepare_extents, run_extents>("reference"); }
 
 }  // namespace mge::ops

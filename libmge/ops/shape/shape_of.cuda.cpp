@@ -21,10 +21,8 @@ void run_extents(const Prepared& prepared, const Launch& launch) {
     cuda::store_extents(cuda::stream_of(launch), launch.out<int32_t>(0), prepared.state<cuda::Extents>());
 }
 
-constexpr Algorithm list[] = {{"constant", plain_layouts, prepare_extents, run_extents}};
-
 }  // namespace
 
-KernelList kernels(Cuda, ShapeOf) { return list; }
+KernelList kernels(Cuda, ShapeOf) { return one_algorithm<prepare_extents, run_extents>("constant"); }
 
 }  // namespace mge::ops

@@ -18,9 +18,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, WaitFor) {
-    static constexpr Algorithm list[] = {{"copy", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cpu, WaitFor) { return one_algorithm<prepare, run>("copy"); }
 
 }  // namespace mge::ops

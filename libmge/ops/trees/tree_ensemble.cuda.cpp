@@ -47,9 +47,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, TreeEnsemble) {
-    static constexpr Algorithm list[] = {{"by_row", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, TreeEnsemble) { return one_algorithm<prepare, run>("by_row"); }
 
 }  // namespace mge::ops

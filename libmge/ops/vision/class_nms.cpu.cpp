@@ -92,9 +92,7 @@ void run_greedy(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, ClassNms) {
-    static constexpr Algorithm list[] = {
-        {"greedy", plain_layouts, copy_problem<ClassNms::Params>, run_greedy}};
-    return list;
+    return one_algorithm<copy_problem<ClassNms::Params>, run_greedy>("greedy");
 }
 
 }  // namespace mge::ops

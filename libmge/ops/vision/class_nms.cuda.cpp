@@ -45,9 +45,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, ClassNms) {
-    static constexpr Algorithm list[] = {{"greedy", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, ClassNms) { return one_algorithm<prepare, run>("greedy"); }
 
 }  // namespace mge::ops

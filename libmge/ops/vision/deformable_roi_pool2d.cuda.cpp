@@ -42,13 +42,9 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, DeformableRoiPool2d) {
-    static constexpr Algorithm list[] = {{"samples", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, DeformableRoiPool2d) { return one_algorithm<prepare, run>("samples"); }
 KernelList kernels(Cuda, DeformableRoiPool2dBackward) {
-    static constexpr Algorithm list[] = {{"fixed_sums", plain_layouts, prepare_backward, run_backward}};
-    return list;
+    return one_algorithm<prepare_backward, run_backward>("fixed_sums");
 }
 
 }  // namespace mge::ops

@@ -53,9 +53,6 @@ void run_greedy(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Nms) {
-    static constexpr Algorithm list[] = {{"greedy", plain_layouts, copy_problem<Nms::Params>, run_greedy}};
-    return list;
-}
+KernelList kernels(Cpu, Nms) { return one_algorithm<copy_problem<Nms::Params>, run_greedy>("greedy"); }
 
 }  // namespace mge::ops

@@ -30,9 +30,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Nms) {
-    static constexpr Algorithm list[] = {{"greedy", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, Nms) { return one_algorithm<prepare, run>("greedy"); }
 
 }  // namespace mge::ops

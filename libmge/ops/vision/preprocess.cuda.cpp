@@ -33,9 +33,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Preprocess) {
-    static constexpr Algorithm list[] = {{"pixels", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, Preprocess) { return one_algorithm<prepare, run>("pixels"); }
 
 }  // namespace mge::ops

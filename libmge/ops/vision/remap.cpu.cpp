@@ -208,15 +208,14 @@ void run_slopes(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-constexpr Algorithm forward_algorithms[] = {{"pixels", plain_layouts, prepare<Remap>, run_sampling}};
-constexpr Algorithm data_algorithms[] = {
-    {"channels", plain_layouts, prepare<RemapBackwardData>, run_scatter}};
-constexpr Algorithm map_algorithms[] = {{"pixels", plain_layouts, prepare<RemapBackwardMap>, run_slopes}};
-
 }  // namespace
 
-KernelList kernels(Cpu, Remap) { return forward_algorithms; }
-KernelList kernels(Cpu, RemapBackwardData) { return data_algorithms; }
-KernelList kernels(Cpu, RemapBackwardMap) { return map_algorithms; }
+KernelList kernels(Cpu, Remap) { return one_algorithm<prepare<Remap>, run_sampling>("pixels"); }
+KernelList kernels(Cpu, RemapBackwardData) {
+    return one_algorithm<prepare<RemapBackwardData>, run_scatter>("channels");
+}
+KernelList kernels(Cpu, RemapBackwardMap) {
+    return one_algorithm<prepare<RemapBackwardMap>, run_slopes>("pixels");
+}
 
 }  // namespace mge::ops

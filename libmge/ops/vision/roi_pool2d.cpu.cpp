@@ -148,12 +148,9 @@ void run(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-constexpr Algorithm forward_algorithms[] = {{"channels", plain_layouts, prepare, run<false>}};
-constexpr Algorithm backward_algorithms[] = {{"channels", plain_layouts, prepare, run<true>}};
-
 }  // namespace
 
-KernelList kernels(Cpu, RoiPool2d) { return forward_algorithms; }
-KernelList kernels(Cpu, RoiPool2dBackward) { return backward_algorithms; }
+KernelList kernels(Cpu, RoiPool2d) { return one_algorithm<prepare, run<false>>("channels"); }
+KernelList kernels(Cpu, RoiPool2dBackward) { return one_algorithm<prepare, run<true>>("channels"); }
 
 }  // namespace mge::ops

@@ -16,9 +16,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, BitCast) {
-    static constexpr Algorithm list[] = {{"copy", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cpu, BitCast) { return one_algorithm<prepare, run>("copy"); }
 
 }  // namespace mge::ops

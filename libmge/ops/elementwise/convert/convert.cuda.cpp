@@ -20,11 +20,9 @@ Prepared prepare_convert(const PrepareContext& context) {
     return Prepared::make(OwnedProblem(context.problem));
 }
 
-constexpr Algorithm list[] = {{"elementwise", plain_layouts, prepare_convert, run_convert}};
-
 }  // namespace
 
-KernelList kernels(Cuda, Convert) { return list; }
+KernelList kernels(Cuda, Convert) { return one_algorithm<prepare_convert, run_convert>("elementwise"); }
 KernelList kernels(Cuda, Copy) { return cuda::byte_copies; }
 
 }  // namespace mge::ops

@@ -76,10 +76,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-constexpr Algorithm list[] = {{"codes", plain_layouts, prepare, run}};
-
 }  // namespace
 
-KernelList kernels(Cuda, ConvertNarrow) { return list; }
+KernelList kernels(Cuda, ConvertNarrow) { return one_algorithm<prepare, run>("codes"); }
 
 }  // namespace mge::ops

@@ -167,13 +167,7 @@ void run_topk(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Sort) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, copy_problem<Sort::Params>, run_sort}};
-    return list;
-}
-KernelList kernels(Cpu, Topk) {
-    static constexpr Algorithm list[] = {{"rows", plain_layouts, copy_problem<Topk::Params>, run_topk}};
-    return list;
-}
+KernelList kernels(Cpu, Sort) { return one_algorithm<copy_problem<Sort::Params>, run_sort>("rows"); }
+KernelList kernels(Cpu, Topk) { return one_algorithm<copy_problem<Topk::Params>, run_topk>("rows"); }
 
 }  // namespace mge::ops

@@ -86,9 +86,6 @@ void run_sorted(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Unique) {
-    static constexpr Algorithm list[] = {{"sorted", plain_layouts, copy_problem<Unique::Params>, run_sorted}};
-    return list;
-}
+KernelList kernels(Cpu, Unique) { return one_algorithm<copy_problem<Unique::Params>, run_sorted>("sorted"); }
 
 }  // namespace mge::ops

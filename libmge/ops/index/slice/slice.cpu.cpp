@@ -94,9 +94,6 @@ KernelList kernels(Cpu, SetSlice) {
     return list;
 }
 
-KernelList kernels(Cpu, AddSlice) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_change, run_add}};
-    return list;
-}
+KernelList kernels(Cpu, AddSlice) { return one_algorithm<prepare_change, run_add>("reference"); }
 
 }  // namespace mge::ops

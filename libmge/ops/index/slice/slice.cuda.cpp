@@ -63,13 +63,7 @@ KernelList kernels(Cuda, Slice) {
     static constexpr auto list = cuda::copy_algorithms<plan_slice>();
     return list;
 }
-KernelList kernels(Cuda, SetSlice) {
-    static constexpr Algorithm list[] = {{"strided", plain_layouts, prepare_set, run_set}};
-    return list;
-}
-KernelList kernels(Cuda, AddSlice) {
-    static constexpr Algorithm list[] = {{"strided", plain_layouts, prepare_add, run_add}};
-    return list;
-}
+KernelList kernels(Cuda, SetSlice) { return one_algorithm<prepare_set, run_set>("strided"); }
+KernelList kernels(Cuda, AddSlice) { return one_algorithm<prepare_add, run_add>("strided"); }
 
 }  // namespace mge::ops

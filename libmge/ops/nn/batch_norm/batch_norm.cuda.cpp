@@ -83,13 +83,9 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, BatchNorm) {
-    static constexpr Algorithm list[] = {{"two_passes", plain_layouts, prepare, run}};
-    return list;
-}
+KernelList kernels(Cuda, BatchNorm) { return one_algorithm<prepare, run>("two_passes"); }
 KernelList kernels(Cuda, BatchNormBackward) {
-    static constexpr Algorithm list[] = {{"two_passes", plain_layouts, prepare_backward, run_backward}};
-    return list;
+    return one_algorithm<prepare_backward, run_backward>("two_passes");
 }
 
 }  // namespace mge::ops

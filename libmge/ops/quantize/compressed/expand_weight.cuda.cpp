@@ -25,10 +25,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     cuda::expand_weight(cuda::stream_of(launch), x);
 }
 
-constexpr Algorithm list[] = {{"elementwise", plain_layouts, prepare, run}};
-
 }  // namespace
 
-KernelList kernels(Cuda, ExpandWeight) { return list; }
+KernelList kernels(Cuda, ExpandWeight) { return one_algorithm<prepare, run>("elementwise"); }
 
 }  // namespace mge::ops
