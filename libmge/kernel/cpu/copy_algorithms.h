@@ -2,8 +2,6 @@
 #pragma once
 // The algorithms of operators that only copy input 0 to output 0 along other strides.
 
-#include <array>
-
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/copy_loops.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -22,9 +20,11 @@ inline void run_strided_reference(const Prepared& prepared, const Launch& launch
 }
 
 template <StridedCopy (*Plan)(const Problem&)>
-constexpr std::array<Algorithm, 2> copy_algorithms() {
-    return {{{"strided", plain_layouts, prepare_strided<Plan>, run_strided},
-             {"reference", plain_layouts, prepare_strided<Plan>, run_strided_reference, {.naive = true}}}};
+KernelList copy_algorithms() {
+    static constexpr Algorithm list[] = {
+        {"strided", plain_layouts, prepare_strided<Plan>, run_strided},
+        {"reference", plain_layouts, prepare_strided<Plan>, run_strided_reference, {.naive = true}}};
+    return list;
 }
 
 }  // namespace mge

@@ -4,13 +4,8 @@
 #include "libmge/kernel/cpu/copy_algorithms.h"
 
 namespace mge::ops {
-namespace {
 
-constexpr auto list = copy_algorithms<plan_broadcast>();
-
-}  // namespace
-
-KernelList kernels(Cpu, BroadcastTo) { return list; }
-KernelList kernels(Cpu, BroadcastLike) { return list; }
+KernelList kernels(Cpu, BroadcastTo) { return copy_algorithms<plan_broadcast>(); }
+KernelList kernels(Cpu, BroadcastLike) { return copy_algorithms<plan_broadcast>(); }
 
 }  // namespace mge::ops

@@ -4,13 +4,8 @@
 #include "libmge/kernel/cuda/copy/copy_algorithms.h"
 
 namespace mge::ops {
-namespace {
 
-constexpr auto list = cuda::copy_algorithms<plan_broadcast>();
-
-}  // namespace
-
-KernelList kernels(Cuda, BroadcastTo) { return list; }
-KernelList kernels(Cuda, BroadcastLike) { return list; }
+KernelList kernels(Cuda, BroadcastTo) { return cuda::copy_algorithms<plan_broadcast>(); }
+KernelList kernels(Cuda, BroadcastLike) { return cuda::copy_algorithms<plan_broadcast>(); }
 
 }  // namespace mge::ops

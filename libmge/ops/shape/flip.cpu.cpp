@@ -5,9 +5,6 @@
 
 namespace mge::ops {
 
-KernelList kernels(Cpu, Flip) {
-    static constexpr auto list = copy_algorithms<plan_flip>();
-    return list;
-}
+KernelList kernels(Cpu, Flip) { return copy_algorithms<plan_flip>(); }
 
 }  // namespace mge::ops

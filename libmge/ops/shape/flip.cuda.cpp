@@ -4,12 +4,7 @@
 #include "libmge/kernel/cuda/copy/copy_algorithms.h"
 
 namespace mge::ops {
-namespace {
 
-constexpr auto list = cuda::copy_algorithms<plan_flip>();
-
-}  // namespace
-
-KernelList kernels(Cuda, Flip) { return list; }
+KernelList kernels(Cuda, Flip) { return cuda::copy_algorithms<plan_flip>(); }
 
 }  // namespace mge::ops

@@ -2,8 +2,6 @@
 #pragma once
 // The algorithms of operators that only copy input 0 to output 0: along other strides, or as it is.
 
-#include <array>
-
 #include "libmge/device/queue.h"
 #include "libmge/kernel/cuda/copy/copy_plan.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -19,8 +17,8 @@ inline void run_strided(const Prepared& prepared, const Launch& launch) {
 }
 
 template <StridedCopy (*Plan)(const Problem&)>
-constexpr std::array<Algorithm, 1> copy_algorithms() {
-    return {{{"strided", plain_layouts, prepare_strided<Plan>, run_strided}}};
+KernelList copy_algorithms() {
+    return one_algorithm<prepare_strided<Plan>, run_strided>("strided");
 }
 
 inline Prepared prepare_bytes(const PrepareContext& context) {

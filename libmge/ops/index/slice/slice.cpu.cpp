@@ -82,10 +82,7 @@ void run_add(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cpu, Slice) {
-    static constexpr auto list = copy_algorithms<plan_slice>();
-    return list;
-}
+KernelList kernels(Cpu, Slice) { return copy_algorithms<plan_slice>(); }
 
 KernelList kernels(Cpu, SetSlice) {
     static constexpr Algorithm list[] = {

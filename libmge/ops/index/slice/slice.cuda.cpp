@@ -59,10 +59,7 @@ void run_add(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Slice) {
-    static constexpr auto list = cuda::copy_algorithms<plan_slice>();
-    return list;
-}
+KernelList kernels(Cuda, Slice) { return cuda::copy_algorithms<plan_slice>(); }
 KernelList kernels(Cuda, SetSlice) { return one_algorithm<prepare_set, run_set>("strided"); }
 KernelList kernels(Cuda, AddSlice) { return one_algorithm<prepare_add, run_add>("strided"); }
 

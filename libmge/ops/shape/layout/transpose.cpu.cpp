@@ -5,9 +5,6 @@
 
 namespace mge::ops {
 
-KernelList kernels(Cpu, Transpose) {
-    static constexpr auto list = copy_algorithms<plan_transpose>();
-    return list;
-}
+KernelList kernels(Cpu, Transpose) { return copy_algorithms<plan_transpose>(); }
 
 }  // namespace mge::ops

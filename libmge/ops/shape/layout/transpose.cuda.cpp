@@ -4,12 +4,7 @@
 #include "libmge/kernel/cuda/copy/copy_algorithms.h"
 
 namespace mge::ops {
-namespace {
 
-constexpr auto list = cuda::copy_algorithms<plan_transpose>();
-
-}  // namespace
-
-KernelList kernels(Cuda, Transpose) { return list; }
+KernelList kernels(Cuda, Transpose) { return cuda::copy_algorithms<plan_transpose>(); }
 
 }  // namespace mge::ops
