@@ -501,6 +501,9 @@ void add_model(nb::module_& module) {
         .def_prop_ro("operators", &operators)
         .def_prop_ro("counterparts", &counterparts)
         .def_prop_ro("dtypes", &dtypes);
+}
+
+void add_reading(nb::module_& module) {
     module.def(
         "load",
         [](const std::filesystem::path& path) {
@@ -518,6 +521,43 @@ void add_model(nb::module_& module) {
                "they are exported as.");
     module.def("operator_facts", &operator_facts,
                "Returns, by operator, its dtypes, whether it has a gradient, and its algorithms on CPUs.");
+}
+
+void add_functions(nb::module_& module) {
+    module.def(
+        "list_options", &list_options,
+        "Returns the compile options. Each has a name, the path in MegEngine's options, the flag of "
+        "load_and_run, the keyword, the field in C++, the unit, the description, the default as text and "
+        "as a value, and the words that it accepts.");
+    module.def("list_cpp_options", &list_cpp_options,
+               "Returns the field and the description of the options that only C++ programs can set.");
+    module.def(
+        "check_options", [](const nb::dict& given) { to_options(given, compat::path_of); },
+        nb::arg("options"),
+        "Raises an error if options, given by name, do not exist or contradict each other.");
+    module.def(
+        "pause_trace",
+        []() -> nb::object {
+            Trace* trace = Trace::pause();
+            return trace ? nb::cast(trace, nb::rv_policy::reference) : nb::none();
+        },
+        "Suspends the running trace. Returns a token for resume_trace.");
+    module.def(
+        "shape_arguments",
+        [](nb::handle object) { return Trace::shape_arguments(tensor_argument(object, "shape_arguments")); },
+        "Returns the numbers of the arguments of the traced function whose shapes determine the value of "
+        "the Tensor.");
+    module.def(
+        "resume_trace",
+        [](nb::handle trace) {
+            if (trace.is_none()) return;
+            if (!nb::isinstance<Trace>(trace))
+                throw_user("resume_trace",
+                           text("needs what pause_trace returned, got ", Py_TYPE(trace.ptr())->tp_name),
+                           ErrorClass::type);
+            Trace::resume(nb::cast<Trace*>(trace));
+        },
+        nb::arg("trace").none());
 }
 
 }  // namespace
@@ -567,40 +607,8 @@ void add_trace(PyObject* module_object) {
              "training mode. kept: which values (2: all), operators and constants get names, made from the "
              "modules that ran (scopes, by step) and their tensors.");
     add_model(module);
-    module.def(
-        "list_options", &list_options,
-        "Returns the compile options. Each has a name, the path in MegEngine's options, the flag of "
-        "load_and_run, the keyword, the field in C++, the unit, the description, the default as text and "
-        "as a value, and the words that it accepts.");
-    module.def("list_cpp_options", &list_cpp_options,
-               "Returns the field and the description of the options that only C++ programs can set.");
-    module.def(
-        "check_options", [](const nb::dict& given) { to_options(given, compat::path_of); },
-        nb::arg("options"),
-        "Raises an error if options, given by name, do not exist or contradict each other.");
-    module.def(
-        "pause_trace",
-        []() -> nb::object {
-            Trace* trace = Trace::pause();
-            return trace ? nb::cast(trace, nb::rv_policy::reference) : nb::none();
-        },
-        "Suspends the running trace. Returns a token for resume_trace.");
-    module.def(
-        "shape_arguments",
-        [](nb::handle object) { return Trace::shape_arguments(tensor_argument(object, "shape_arguments")); },
-        "Returns the numbers of the arguments of the traced function whose shapes determine the value of "
-        "the Tensor.");
-    module.def(
-        "resume_trace",
-        [](nb::handle trace) {
-            if (trace.is_none()) return;
-            if (!nb::isinstance<Trace>(trace))
-                throw_user("resume_trace",
-                           text("needs what pause_trace returned, got ", Py_TYPE(trace.ptr())->tp_name),
-                           ErrorClass::type);
-            Trace::resume(nb::cast<Trace*>(trace));
-        },
-        nb::arg("trace").none());
+    add_reading(module);
+    add_functions(module);
 }
 
 }  // namespace mge::python
