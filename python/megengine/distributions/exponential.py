@@ -30,12 +30,24 @@ class Exponential(Distribution):
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation of each."""
+        """The standard deviation of each.
+
+        Example:
+            >>> d = Exponential(Tensor([2.0]))
+            >>> d.stddev
+            Tensor([0.5], device=xpux:0)
+        """
         return 1 / self.rate
 
     @property
     def variance(self) -> Tensor:
-        """The variance of each."""
+        """The variance of each.
+
+        Example:
+            >>> d = Exponential(Tensor([2.0]))
+            >>> d.variance
+            Tensor([0.25], device=xpux:0)
+        """
         return 1 / self.rate**2
 
     def expand(self, batch_shape: Sequence[int], _instance=None) -> "Exponential":

@@ -151,6 +151,14 @@ def dump(
         ValueError: there is nothing to dump, or names or options are wrong.
         RuntimeError: a batch norm is in training mode, and ``training`` is False; or ONNX has no
             counterpart of some operators, each of which the message names.
+    Example:
+        >>> from megengine.jit import trace
+        >>> @trace(capture_as_const=True)
+        ... def double(x):
+        ...     return x * 2
+        >>> _ = double(Tensor([1.0]))
+        >>> double.dump("double.mge", arg_names=["x"], output_names=["y"]).outputs
+        ['y']
     """
     _check_options(traced, dump_format, kwargs)
     is_onnx = _check_file_format(format, input_data, append)

@@ -62,7 +62,12 @@ class Embedding(Module):
             self.weight = Parameter(value.numpy())
 
     def reset_parameters(self) -> None:
-        """Draw the table again."""
+        """Draw the table again.
+
+        Example:
+            >>> layer = Embedding(4, 2)
+            >>> layer.reset_parameters()
+        """
         init.normal_(self.weight)
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -88,6 +93,10 @@ class Embedding(Module):
             The module.
         Raises:
             ValueError: the rank is not 2, or one of the last three is given.
+        Example:
+            >>> layer = Embedding.from_pretrained(Tensor([[1.0, 2.0], [3.0, 4.0]]))
+            >>> layer(Tensor([1], dtype="int32"))
+            Tensor([[3. 4.]], device=xpux:0)
         """
         if embeddings.ndim != 2:
             raise ValueError(f"[Embedding] the table must have rank 2, got {embeddings.ndim}")

@@ -42,13 +42,26 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weight again and set the bias to zero."""
+        """Draw the weight again and set the bias to zero.
+
+        Example:
+            >>> layer = Linear(2, 1)
+            >>> layer.reset_parameters()
+            >>> layer.bias
+            Parameter([0.], device=xpux:0)
+        """
         init.normal_(self.weight, 0.0, init.root_of_ratio(1.0, self.in_features))
         if self.bias is not None:
             init.zeros_(self.bias)
 
     def calc_linear(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """The map with another weight and bias."""
+        """The map with another weight and bias.
+
+        Example:
+            >>> layer = Linear(2, 1)
+            >>> layer.calc_linear(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([0.5]))
+            Tensor([[11.5]], device=xpux:0)
+        """
         return F.linear(x, weight, bias, compute_mode=self.compute_mode)
 
     def forward(self, x: Tensor) -> Tensor:

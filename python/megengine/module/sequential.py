@@ -61,7 +61,12 @@ class Sequential(Module):
 
     @property
     def layer_values(self) -> list[Module]:
-        """The modules in order."""
+        """The modules in order.
+
+        Example:
+            >>> [type(layer).__name__ for layer in M.Sequential(M.ReLU(), M.Sigmoid()).layer_values]
+            ['ReLU', 'Sigmoid']
+        """
         return [getattr(self, key) for key in self.layer_keys]
 
     def forward(self, inp: Tensor) -> Tensor:

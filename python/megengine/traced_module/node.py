@@ -48,7 +48,15 @@ class Node(GraphMember):
 
     @property
     def id(self) -> int | None:
-        """Its number in the outermost traced module."""
+        """Its number in the outermost traced module.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> node = traced.graph.outputs[0]
+            >>> node.id
+            3
+        """
         return self._id
 
     @property
@@ -81,7 +89,15 @@ class Node(GraphMember):
 
     @property
     def qualname(self) -> str:
-        """Its origin in the traced module."""
+        """Its origin in the traced module.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> node = traced.graph.outputs[0]
+            >>> node.qualname
+            'Sequential.0.[out]'
+        """
         return self._qualname
 
     def __format__(self, spec: str = "") -> str:
@@ -109,6 +125,12 @@ class ModuleNode(Node):
 
         Returns:
             The Module; None for a node outside of traced modules, and for modules in arguments.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> node = traced.graph.outputs[0]
+            >>> traced.graph.inputs[0].owner is traced
+            True
         """
         return self.expr.module_of() if self._graph is not None else None
 
@@ -164,7 +186,15 @@ class TensorNode(Node):
 
     @property
     def dtype(self):
-        """Its dtype when it was recorded."""
+        """Its dtype when it was recorded.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> node = traced.graph.outputs[0]
+            >>> node.dtype
+            dtype('float32')
+        """
         return self._dtype
 
     @dtype.setter
@@ -173,7 +203,15 @@ class TensorNode(Node):
 
     @property
     def device(self):
-        """Its device during recording."""
+        """Its device during recording.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> node = traced.graph.outputs[0]
+            >>> node.device
+            'xpux:0'
+        """
         return self._device
 
     @device.setter

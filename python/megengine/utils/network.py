@@ -592,7 +592,15 @@ class Network:
 
     @property
     def all_vars(self) -> list[VarNode]:
-        """The variables that the outputs need: the inputs of their operators, and the outputs."""
+        """The variables that the outputs need: the inputs of their operators, and the outputs.
+
+        Example:
+            >>> net = Network()
+            >>> x = net.make_input_node((2,), "float32", name="x")
+            >>> net.add_output(F.relu(x))
+            >>> len(net.all_vars)
+            2
+        """
         oprs = self.all_oprs
         read = {number for opr in oprs for number in self.graph.inputs_of(opr._number)}
         read.update(self.graph.outputs)

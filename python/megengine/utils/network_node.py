@@ -566,7 +566,14 @@ class Host2DeviceCopy(OpNode):
 
     @property
     def dtype(self):
-        """The dtype of its values."""
+        """The dtype of its values.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> x = Network().make_input_node((2,), "float32", name="x").owner
+            >>> x.dtype == np.float32
+            True
+        """
         return self.outputs[0].dtype
 
     @property
@@ -600,21 +607,53 @@ class ConstOpBase(OpNode):
 
     @property
     def device(self):
-        """Its device."""
+        """Its device.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> c = net.make_const([1.0, 2.0], name="c").owner
+            >>> str(c.device)
+            'xpux:0'
+        """
         return self.outputs[0].device
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Size of each axis."""
+        """Size of each axis.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> c = net.make_const([1.0, 2.0], name="c").owner
+            >>> c.shape
+            (2,)
+        """
         return self.outputs[0].partial_shape
 
     @property
     def dtype(self):
-        """The dtype of its values."""
+        """The dtype of its values.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> c = net.make_const([1.0, 2.0], name="c").owner
+            >>> c.dtype == np.float32
+            True
+        """
         return self.outputs[0].dtype
 
     def numpy(self) -> np.ndarray:
-        """Its values."""
+        """Its values.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> c = net.make_const([1.0, 2.0], name="c").owner
+            >>> c.numpy()
+            array([1., 2.], dtype=float32)
+        """
         return self.outputs[0].numpy()
 
     def set_value(self, data, device=None) -> None:
@@ -625,6 +664,13 @@ class ConstOpBase(OpNode):
             device: its device.
         Raises:
             RuntimeError: an operator does not support the new shape or dtype.
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> c = net.make_const([1.0, 2.0], name="c").owner
+            >>> c.set_value([3.0, 4.0])
+            >>> c.numpy()
+            array([3., 4.], dtype=float32)
         """
         if not isinstance(data, (np.ndarray, Tensor)):
             data = np.asarray(data, self.dtype)

@@ -58,6 +58,12 @@ class QuantizedModule(Module):
             A module with quantised weights.
         Raises:
             ValueError: it has neither an observer nor a fake quantiser with a scale.
+        Example:
+            >>> from megengine.quantization import quantize, quantize_qat
+            >>> qat = quantize_qat(M.Sequential(M.QuantStub(), M.Linear(2, 1), M.DequantStub()))
+            >>> _ = qat(Tensor([[1.0, 2.0]]))
+            >>> quantize(qat)[1]  # made by Linear.from_qat_module
+            Quantized.Linear()
         """
         return cls._taken_from(qat_module, qat_module)
 

@@ -100,7 +100,12 @@ class AdditiveGaussianNoise(_NoiseAround):
     """
 
     def sample(self, size: Sequence[int]) -> Tensor:
-        """Random numbers of a shape."""
+        """Random numbers of a shape.
+
+        Example:
+            >>> AdditiveGaussianNoise(mean=1.0, std=0.0).sample((2,))
+            Tensor([1. 1.], device=xpux:0)
+        """
         return self._random.draw("normal", self.mean, self.std, size)
 
 
@@ -119,7 +124,12 @@ class AdditiveLaplaceNoise(_NoiseAround):
     """
 
     def sample(self, size: Sequence[int]) -> Tensor:
-        """Random numbers of a shape."""
+        """Random numbers of a shape.
+
+        Example:
+            >>> AdditiveLaplaceNoise().sample((2, 3)).shape
+            (2, 3)
+        """
         # Inverse of the distribution: mean - std * sign(u) * ln(1 - 2|u|), u in [-1/2, 1/2).
         u = self._random.draw("uniform", -0.5, 0.5, size)
         below_one = _mge.ops.clip(_mge.ops.abs(u) * 2.0, lower=0.0, upper=1.0 - 2.0**-24)
@@ -146,6 +156,11 @@ class AdditivePoissonNoise(_SeededNoise):
         self.lam = lam
 
     def sample(self, size: Sequence[int]) -> Tensor:
-        """Random numbers of a shape."""
+        """Random numbers of a shape.
+
+        Example:
+            >>> AdditivePoissonNoise(lam=1.0).sample((2, 3)).shape
+            (2, 3)
+        """
         size_of_noise = self._random.draw("poisson", float(self.lam), size)
         return size_of_noise * _mge.ops.sign(self._random.draw("uniform", -0.5, 0.5, size))
