@@ -381,15 +381,7 @@ class Module:
 
     @deprecated("Use Optimizer.clear_grad.", version="1.0")
     def zero_grad(self) -> None:
-        """Set the gradients to zero (deprecated: use ``Optimizer.clear_grad``).
-
-        Example:
-            >>> layer = M.Linear(2, 1)
-            >>> layer.weight.grad = Tensor([[1.0, 2.0]])
-            >>> layer.zero_grad()
-            >>> layer.weight.grad
-            Tensor([[0. 0.]], device=xpux:0)
-        """
+        """Set the gradients to zero (deprecated: use ``Optimizer.clear_grad``)."""
         for parameter in self.parameters():
             if parameter.grad is not None:
                 parameter.grad._reset(parameter.grad * 0)
