@@ -122,7 +122,7 @@ def test_unsupported_devices():
         LiteTensor().__dlpack__()
 
 
-def test_megengine_takes_the_memory():
+def test_megengine_shares_the_memory():
     mge = pytest.importorskip("megengine")
     array, tensor = counted(2, 3)
     taken = mge.Tensor(tensor)

@@ -9,7 +9,7 @@ from megenginelite import LiteGlobal, LiteNetwork, LiteTensor, TensorBatchCollec
 PAGE = (Path(__file__).resolve().parents[2] / "docs/lite-rows.md").read_text()
 
 
-def test_members_are_those_of_the_package():
+def test_members_match_the_package():
     """Every public method of networks, tensors, collectors and of the process has its row."""
     rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| ")]
     members = " ".join(rows)

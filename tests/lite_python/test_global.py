@@ -31,7 +31,7 @@ def test_version():
 
 
 @pytest.mark.parametrize("module", ["tensor", "network", "utils", "global_setting"])
-def test_modules_have_the_names_of_those_below(module):
+def test_modules_have_the_names_of_inner_modules(module):
     """Scripts import them from there, as MegEngine Lite's modules take all names of each other."""
     names = vars(importlib.import_module(f"megenginelite.{module}"))
     assert {"LiteTensor", "LiteTensorConcat", "LiteLayout", "LiteDataType", "LiteIOType"} <= set(

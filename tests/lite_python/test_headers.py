@@ -165,7 +165,7 @@ def test_layout_of_structs(name, c_layout):
     assert {**fields, "size": ctypes.sizeof(kind)} == c_layout[name]
 
 
-def test_defaults_are_those_of_the_library():
+def test_defaults_match_the_library():
     opened = _library.library._opened
     option = _config.LiteOptions.in_dll(opened, "default_option")
     assert bytes(option) == bytes(lite.LiteOptions())

@@ -286,7 +286,7 @@ def test_options_change_no_result(models, image, expected, option):
     np.testing.assert_allclose(scores, expected, atol=1e-5)
 
 
-def test_the_engine_chooses_by_itself(models, image, expected):
+def test_engine_chooses_by_default(models, image, expected):
     config = LiteConfig()
     config.auto_optimize_inference = 1
     scores = scores_of(LiteNetwork(config), models / "net.mge", image)

@@ -52,7 +52,7 @@ def test_start_callback_ends_a_run():
         network.forward()
 
 
-def test_asynchronous_exceptions_come_out_of_wait():
+def test_asynchronous_exceptions_are_raised_by_wait():
     def fail():
         raise ValueError("late")
 

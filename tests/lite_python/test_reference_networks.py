@@ -416,7 +416,7 @@ def test_config_layout_of_an_input():
     assert two.shape == (2, 1000)
 
 
-def test_output_shape_alone():
+def test_output_shape_only():
     io = LiteNetworkIO()
     name = loaded().get_output_name(0)
     io.add_output(name, io_type=LiteIOType.LITE_IO_SHAPE)

@@ -28,7 +28,7 @@ def loaded(models, threads=1, in_place=False):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_network_of_its_own_per_thread(models, image, expected, threads):
+def test_one_network_per_thread(models, image, expected, threads):
     networks = [loaded(models, threads) for _ in range(4)]
     for found in at_once(lambda number: run(networks[number], image), calls=3):
         for scores in found:

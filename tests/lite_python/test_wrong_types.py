@@ -48,7 +48,7 @@ def test_is_reported(needed, use, value):
         use(value)
 
 
-def test_a_configuration_is_no_network_io():
+def test_configuration_is_not_a_network_io():
     with pytest.raises(TypeError, match="needs a LiteNetworkIO, got LiteConfig"):
         LiteNetwork(None, LiteConfig())
 

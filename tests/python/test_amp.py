@@ -80,7 +80,7 @@ def test_precision_as_given(name):
         assert AS_GIVEN[name]().dtype == np.float16
 
 
-def test_values_are_those_of_the_conversions():
+def test_values_match_the_conversions():
     with amp.autocast():
         y = F.exp(F.matmul(MATRIX, MATRIX))
     expected = F.exp(F.matmul(HALF, HALF).astype("float32"))
@@ -113,7 +113,7 @@ def test_decorator_keeps_the_function():
     assert product.__name__ == "product" and product.__doc__ == "Documented."
 
 
-def test_module_properties_switch_by_themselves():
+def test_module_properties_switch_independently():
     try:
         amp.enabled = True
         amp.low_prec_dtype = "bfloat16"

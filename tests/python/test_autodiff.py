@@ -293,7 +293,7 @@ def test_function_returns_the_result_of_forward(kind, is_recorded):
 
 @pytest.mark.parametrize("kind", [tuple, list, collections.namedtuple("Pair", "a b")._make])
 @pytest.mark.parametrize("place", [0, 1])
-def test_function_may_give_a_tensor_twice(kind, place):
+def test_function_may_return_a_tensor_twice(kind, place):
     class Twice(Function):
         def forward(self, x):
             y = x * 2
@@ -474,7 +474,7 @@ def test_wrong_numbers_of_gradients_are_named():
     assert x.grad.numpy() == 1 and y.grad is None
 
 
-def test_no_grad_keeps_nothing_and_gives_constants():
+def test_no_grad_keeps_nothing_and_returns_constants():
     x = Tensor([3.0])
     with GradManager().attach(x) as gm:
         with no_grad():

@@ -137,7 +137,7 @@ def test_parts_by_name():
             set_expand_structure(net, key, 1)
 
 
-def test_the_mode_comes_back():
+def test_mode_is_restored():
     net = M.Sequential(M.Linear(2, 3), M.Dropout(0.5))
     list(net.modules())[1].training = False
     before = [part.training for part in net.modules()]

@@ -31,7 +31,7 @@ def test_dependencies_of_variables():
     ]
 
 
-def test_inputs_come_in_the_order_of_their_distance_to_the_outputs(tmp_path):
+def test_inputs_are_ordered_by_distance_to_the_outputs(tmp_path):
     @trace(symbolic=True, capture_as_const=True)
     def head(image, info):
         return F.relu(F.exp(image)) * info
@@ -188,7 +188,7 @@ def test_inference_from_paths_and_file_objects(model, tmp_path):
             np.testing.assert_allclose(got["prob"], want, rtol=1e-5, atol=1e-6)
 
 
-def test_inference_takes_other_shapes(model):
+def test_inference_accepts_other_shapes(model):
     module, data, array = model
     got = cgtools.GraphInference(io.BytesIO(data)).run(inp_dict={"data": array[:1]})
     np.testing.assert_allclose(

@@ -42,13 +42,13 @@ def branch(flag, x):
     return F.cond(flag.sum() > 0, lambda a: a * a, lambda a: -a, x)
 
 
-def test_cond_takes_the_way_of_its_value(run):
+def test_cond_follows_its_value(run):
     x = Tensor([1.0, -2.0])
     np.testing.assert_array_equal(run(branch, Tensor([1.0]), x).numpy(), [1, 4])
     np.testing.assert_array_equal(run(branch, Tensor([-1.0]), x).numpy(), [-1, 2])
 
 
-def test_a_recorded_cond_takes_another_way_later():
+def test_recorded_cond_takes_another_branch_later():
     traced = trace(branch, symbolic=True)
     x = Tensor([1.0, -2.0])
     for flag, expected in ((1.0, [1, 4]), (-1.0, [-1, 2]), (1.0, [1, 4])):
@@ -303,7 +303,7 @@ def noisy(h, x):
 
 
 @pytest.mark.parametrize("symbolic", [False, True])
-def test_random_numbers_are_those_of_python_loops(symbolic):
+def test_random_numbers_match_python_loops(symbolic):
     h, x = Tensor([1.0, 2.0]), Tensor(np.float32([[1, 2], [-3, 1], [0.5, 0.5], [-1, 0]]))
 
     def drawn(function):

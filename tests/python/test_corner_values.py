@@ -26,7 +26,7 @@ def gradients(function, *operands, dtype):
 @pytest.mark.parametrize("n", [1, 5, 42])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", [F.maximum, F.minimum])
-def test_second_operand_comes_out_beside_nan(function, dtype, n):
+def test_second_operand_replaces_nan(function, dtype, n):
     nans, numbers = np.full(n, NAN, dtype), np.arange(n).astype(dtype)
     rows = np.tile(numbers, (3, 1))
 
@@ -104,7 +104,7 @@ def test_norm_of_integers_is_a_float(order):
 
 @pytest.mark.parametrize("shape", [(6,), (3, 5)])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int8"])
-def test_a_negative_count_takes_the_other_end(shape, dtype):
+def test_negative_count_selects_the_other_end(shape, dtype):
     rows = np.random.default_rng(3).permutation(np.prod(shape)).reshape(shape).astype(dtype)
     x = Tensor(rows)
     for count in (1, 2, shape[-1], 100):

@@ -29,7 +29,7 @@ from megengine.data.transform import (
 TEN = ArrayDataset(np.arange(10))
 
 
-def test_array_dataset_gives_tuples():
+def test_array_dataset_returns_tuples():
     data = ArrayDataset(np.arange(3), np.arange(3) * 2)
     assert data[2] == (2, 4) and len(data) == 3
     with pytest.raises(ValueError, match="inconsistent"):
@@ -93,7 +93,7 @@ def test_infinite_sampler_starts_again():
     assert isinstance(endless, MapSampler)
 
 
-def test_sampler_may_give_batches_alone():
+def test_sampler_may_define_batches_only():
     class Pairs(MapSampler):
         def batch(self):
             return iter([[0, 1], [2, 3]])

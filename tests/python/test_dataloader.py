@@ -61,7 +61,7 @@ def test_an_epoch_has_a_length(kwargs):
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
-def test_batches_come_in_order(workers):
+def test_batches_are_in_order(workers):
     loader = DataLoader(DATA, SequentialSampler(DATA, 3), num_workers=workers)
     assert len(loader) == 7
     for _ in range(2):
@@ -114,7 +114,7 @@ def test_transform_runs_in_the_workers():
     assert batches[0][0][0, 0] == 1 and batches[0][1][0] != os.getpid()
 
 
-def test_preload_gives_tensors():
+def test_preload_returns_tensors():
     batches = list(DataLoader(DATA, SequentialSampler(DATA, 5), preload=True))
     assert len(batches) == 4 and all(isinstance(t, mge.Tensor) for t in batches[0])
     np.testing.assert_array_equal(batches[3][1].numpy(), LABELS[15:])

@@ -113,7 +113,7 @@ def test_collectives_of_one_process_keep_values_and_gradients(process, name):
         dist.group_barrier,
     ],
 )
-def test_a_list_of_ranks_is_no_group(process, call):
+def test_list_of_ranks_is_not_a_group(process, call):
     with pytest.raises(TypeError, match=r"group is a Group, .* got \[0\]"):
         call(group=[0])
 
@@ -282,7 +282,7 @@ def test_missing_server(monkeypatch):
         dist.Server(server.py_server_port)
 
 
-def test_a_server_of_its_own():
+def test_separate_server():
     command = [sys.executable, "-m", "megengine.distributed.server", "--no-verbose"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

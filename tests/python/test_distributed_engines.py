@@ -106,7 +106,7 @@ def started_by_variables(script, engine, n):
 
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("engine", ["gloo", "openmpi", "mpich"])
-def test_every_engine_gives_the_bits_of_the_mesh(script, engine, n):
+def test_every_engine_matches_the_mesh_bitwise(script, engine, n):
     expected = started_by_variables(script, "mesh", n)
     assert len(expected) == n
     if engine == "gloo":

@@ -82,7 +82,7 @@ def test_a_client_with_another_secret_is_refused(server, monkeypatch, secret):
     assert time.monotonic() - begin < 20  # it is not tried again for a minute
 
 
-def test_a_server_that_does_not_know_the_secret_is_not_trusted(server, monkeypatch):
+def test_server_without_the_secret_is_refused(server, monkeypatch):
     client = client_of(server)
     monkeypatch.setattr(connection, "_NO_PROOF", bytes(range(32)))
     client._secret = b"another secret of nobody"
@@ -298,7 +298,7 @@ def test_secret_readable_by_others_is_refused(cache, spoil):
     assert launcher(lambda: dist.get_client().user_set("k", 1), n_gpus=2)() == [None] * 2
 
 
-def test_the_server_of_one_machine_listens_there_alone(monkeypatch):
+def test_server_of_one_machine_listens_locally_only(monkeypatch):
     hosts = {
         arguments: launcher(len, n_gpus=2, **dict(arguments))._serve()._server.server_address[0]
         for arguments in ((), (("world_size", 4),))

@@ -121,7 +121,7 @@ def test_a_trace_without_constants_holds_no_parameters():
     assert traced._names.scopes and not traced._names.tensors
 
 
-def test_names_are_those_of_the_first_call():
+def test_names_are_fixed_by_the_first_call():
     module = Scaled()
     traced = trace(capture_as_const=True)(module)
     for _ in range(3):
@@ -157,7 +157,7 @@ def test_results_are_named_after_the_last_step(name, function):
     assert [var.name for var in loaded(function).output_vars] == [name]
 
 
-def test_bias_addition_gives_a_sum():
+def test_bias_addition_is_a_sum():
     net = M.Sequential(M.Conv2d(1, 2, 1), M.Linear(4, 3), M.Linear(3, 3, bias=False))
     traced = trace(symbolic=True, capture_as_const=True)(lambda x: net(x))
     traced(mge.Tensor(np.ones((1, 1, 2, 4), "float32")))

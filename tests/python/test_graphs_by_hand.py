@@ -118,7 +118,7 @@ def test_names_of_the_extension_module():
             _ = package.no_such_name
 
 
-def test_options_are_those_of_the_compilation():
+def test_options_match_the_compilation():
     run, x, y = doubled(by_hand.OutputNode)
     options = run.options
     assert (options.graph_opt_level, options.seq_opt.enable_mem_plan_opt) == (2, True)

@@ -98,7 +98,7 @@ def test_padding_in_words(make):
         make()
 
 
-def test_modes_give_the_module():
+def test_modes_name_the_module():
     net = M.Sequential(M.Linear(2, 2))
     assert net.eval() is net and not net.training and not net[0].training
     assert net.train() is net and net[0].training

@@ -93,7 +93,7 @@ def test_states_of_nested_containers_round_trip(protocol, tmp_path):
     assert [mge.load(stream, weights_only=True) for _ in range(2)] == [1, "next"]
 
 
-def test_arrays_that_come_back_can_be_written_to():
+def test_returned_arrays_are_writable():
     for protocol in (2, 4, 5):
         array = plain(pickle.dumps(np.arange(3), protocol))
         array[0] = 7
@@ -154,7 +154,7 @@ def test_one_warning_for_a_file_but_not_for_data(tmp_path):
     assert len(found) == 1 and found[0].filename == __file__
 
 
-def test_weights_only_takes_no_other_pickle_module():
+def test_weights_only_excludes_other_pickle_modules():
     with pytest.raises(ValueError, match="pickle_module"):
         mge.load(io.BytesIO(), pickle_module=object(), weights_only=True)
 
@@ -260,7 +260,7 @@ def test_objects_are_counted(monkeypatch):
     assert "MGE_FILE_LIMIT" in refused(b"]" * 100_000 + b".")
 
 
-def test_deep_nesting_is_no_recursion():
+def test_deep_nesting_does_not_recurse():
     nested = b"]" * 200_000 + b"a" * 199_999
     assert "neither plain" in refused(b"}" + nested + b"Ns.")
     assert "neither plain" in refused(b"}" + b")" + b"\x85" * 200_000 + b"Ns.")

@@ -192,7 +192,7 @@ def test_branches_tags_and_commits(origin):
         assert hub.load("owner/nets", "which", commit=commit_id, **WHERE) == "first"
 
 
-def test_a_branch_is_no_commit(origin, home):
+def test_branch_is_not_a_commit(origin, home):
     git(origin["bare"], "branch", "abcdef", "master")
     for commit_id in ("abcdef", "0" * 40, "--help", "master"):
         with pytest.raises(exceptions.GitCheckoutError):

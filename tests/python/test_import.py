@@ -77,7 +77,7 @@ def test_the_names_of_a_module_are_complete_when_they_are_read(module, later):
     subprocess.run([sys.executable, "-c", COMPLETE, module, *later.split()], check=True)
 
 
-def test_the_installation_knows_the_version():
+def test_installation_has_the_version():
     assert importlib.metadata.version("megengine") == megengine.engine_version
 
 

@@ -22,7 +22,7 @@ def test_labels_of_floats_and_bools_are_class_numbers(label):
         assert np.array_equal(picked, F.nn.indexing_one_hot(LOGITS, whole).numpy())
 
 
-def test_normalisation_gives_statistics_only_where_it_changes_some():
+def test_normalisation_returns_statistics_only_if_it_changes_them():
     x, zeros, ones = F.ones((2, 3, 4, 4)), F.zeros((1, 3, 1, 1)), F.ones((1, 3, 1, 1))
     assert isinstance(F.nn.batch_norm(x, training=True, inplace=False), Tensor)
     assert isinstance(F.nn.batch_norm(x, zeros, ones, inplace=False), Tensor)
@@ -126,7 +126,7 @@ def test_dtypes_of_results_from_other_dtypes():
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_batch_norm_of_halves_alone(training):
+def test_batch_norm_of_halves_only(training):
     x = Tensor(np.random.default_rng(2).normal(size=(4, 3, 2, 2)).astype(np.float16))
     wide = [F.full((1, 3, 1, 1), v) for v in (0.5, 2.0, 1.5, 0.25)]
     halves = [t.astype("float16") for t in wide]

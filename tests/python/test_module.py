@@ -94,7 +94,7 @@ def test_modules_cannot_be_assigned_before_init():
     "make", [lambda: Parameter([1.0]), lambda: Tensor([1.0]), Part, lambda: [Part()], dict]
 )
 @pytest.mark.parametrize("calls_init", [False, True])
-def test_parts_come_after_init(make, calls_init):
+def test_parts_are_assigned_after_init(make, calls_init):
     class Early(M.Module):
         def __init__(self):
             self.number = 3  # other attributes may come first
@@ -395,7 +395,7 @@ def test_parameters_are_replaced_by_their_numbers():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
-def test_comparisons_as_modules_give_numbers(dtype):
+def test_comparison_modules_return_numbers(dtype):
     x, y = (mge.Tensor(values, dtype=dtype) for values in ([1, 2, 3], [1, 3, 2]))
     for method, want in (("eq", [1, 0, 0]), ("lt", [0, 1, 0]), ("leq", [1, 1, 0])):
         got = M.Elemwise(method)(x, y).numpy()

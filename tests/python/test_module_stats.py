@@ -124,7 +124,7 @@ def test_table(log):
     assert "mean" in log[2] and "flops/param_size  0.250" in log[3]
 
 
-def test_the_summary_alone(log):
+def test_summary_only(log):
     module_stats(Net(), input_shapes=(2, 3, 16, 16), cal_params=False, logging_to_stdout=False)
     (summary,) = log
     assert [line.split("  ")[0] for line in summary.split("\n")[3:-1]] == [
@@ -142,7 +142,7 @@ def test_unrequested_gradients_are_zero():
     assert not details.flops and not details.activations
 
 
-def test_parameters_are_those_that_are_read():
+def test_parameters_are_the_ones_read():
     net = Reading()
     _, details = module_stats(net, input_shapes=(2, 4), logging_to_stdout=False)
     assert names(details.params) == [

@@ -49,7 +49,7 @@ def test_importing_megengine_does_not_import_networks():
 # Loading.
 
 
-def test_load_takes_paths_and_file_objects(tmp_path):
+def test_load_accepts_paths_and_file_objects(tmp_path):
     _, data, _ = small()
     path = tmp_path / "net.mge"
     path.write_bytes(data)
@@ -332,7 +332,7 @@ def test_replace_vars_keeps_dependencies_of_the_new_value():
     assert run(net, [1, -5], [3, 4])["o"].tolist() == [80, 0]
 
 
-def test_replace_vars_of_an_output_takes_its_name():
+def test_replace_vars_of_an_output_keeps_its_name():
     net = sums()
     out = net.dest_vars[0]
     net.replace_vars({out: out - 1})
@@ -340,7 +340,7 @@ def test_replace_vars_of_an_output_takes_its_name():
     assert run(net, [1, 2], [3, 4])["o"].tolist() == [7, 11]
 
 
-def test_replace_vars_by_those_of_another_network():
+def test_replace_vars_by_variables_of_another_network():
     net, other = sums(), sums()
     net.modify_opr_names("first")
     net.replace_vars({net.get_var_by_name("first.a"): other.dest_vars[0]})

@@ -123,7 +123,7 @@ def test_elemwise_modes_are_megengines():
     ] == ["MEAN"]
 
 
-def test_parameters_are_those_of_the_definition_and_change_the_graph():
+def test_parameters_match_the_definition_and_change_the_graph():
     net = load(M.Conv2d(4, 2, 3, stride=2, padding=1), X, output_names=["y"])
     conv = one(net, nodes.ConvolutionForward)
     assert conv.params["stride"] == [2, 2] and conv.params["padding"][:2] == [1, 1]
@@ -391,7 +391,7 @@ def test_value_functions_refuse_variables_without_changes():
     assert (o + 1).shape == (2,) and +o is o and o.detach() is o
 
 
-def test_control_flow_goes_into_the_graph():
+def test_control_flow_is_recorded_in_the_graph():
     net = sums()
     o = net.dest_vars[0]
     y = F.cond(o.sum() > 10, lambda v: v * 2, lambda v: -v, o)

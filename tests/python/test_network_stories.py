@@ -49,7 +49,7 @@ def test_cut_a_network_at_a_layer(net, module, data):
     assert net.opr_filter.name("*softmax*").as_count() == 0
 
 
-def test_the_second_half_alone(net, module, data):
+def test_second_half_only(net, module, data):
     feature = net.get_opr_by_type(nodes.PoolingForward).outputs[0]
     net.replace_vars({feature: net.make_input_node((2, 4, 4, 4), "float32", name="feature")})
     assert [var.name for var in net.input_vars] == ["feature"]

@@ -388,7 +388,7 @@ def squeezed_if_one(x, y):
 
 
 @pytest.mark.parametrize("is_inner", [False, True])
-def test_branches_of_different_ranks_are_those_of_the_recording(is_inner, tmp_path):
+def test_branches_of_different_ranks_follow_the_recording(is_inner, tmp_path):
     """The following operator works with one of them: a layer with so many features."""
     nodes = [
         node("MaxPool", ["x"], ["p"], kernel_shape=[8], strides=[8]),

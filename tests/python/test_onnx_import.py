@@ -53,7 +53,7 @@ LEAST_PASSING = 1804
 
 
 @pytest.mark.parametrize("row", EXPORTS, ids=lambda row: row["name"])
-def test_real_exports_give_the_outputs_of_onnx_runtime(row):
+def test_real_exports_match_onnx_runtime(row):
     model = load(FILES / f"{row['name']}.onnx")
     inputs = np.load(FILES / f"{row['name']}.inputs.npz")
     expected = np.load(FILES / f"{row['name']}.outputs.npz")

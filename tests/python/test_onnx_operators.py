@@ -94,7 +94,7 @@ def test_steps_in_blocks(axis, size, kind, tmp_path):
         np.testing.assert_array_equal(y, z)
 
 
-def test_steps_are_those_of_onnx_runtime(tmp_path):
+def test_quantised_values_match_onnx_runtime(tmp_path):
     """Halves go to the even step, and x is divided by the scale."""
     x = (np.arange(-600, 600) / 4).astype("float32")
     for scale in [0.5, 0.3, 0.1]:
@@ -250,7 +250,7 @@ def test_integers_under_real_numbers(tmp_path):
         np.testing.assert_array_equal(results_of(path, values)[0], expected)
 
 
-def test_bounds_that_a_run_gives_are_numbers(tmp_path):
+def test_run_time_bounds_are_numbers(tmp_path):
     """Bounds of slices, also for tensors whose shape is known only at run time."""
     nodes = [
         onnx.helper.make_node("Pad", ["x", "p"], ["a"]),

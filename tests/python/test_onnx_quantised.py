@@ -96,7 +96,7 @@ def test_static_forms_are_computed_in_steps(tmp_path, form, per_channel):
     assert np.mean(y != expected) < 0.02
 
 
-def test_dynamic_forms_give_the_same_numbers(tmp_path):
+def test_dynamic_forms_match(tmp_path):
     write_net(tmp_path / "net.onnx")
     path = tmp_path / "dynamic.onnx"
     quantization.quantize_dynamic(tmp_path / "net.onnx", path)

@@ -52,7 +52,7 @@ def gradients(net):
     return {name: p.grad.numpy() for name, p in net.named_parameters()}
 
 
-def test_gradients_are_those_of_the_net_that_was_written(net, tmp_path):
+def test_gradients_match_the_written_net(net, tmp_path):
     export(net, tmp_path / "net.onnx", images(2))
     again = load(tmp_path / "net.onnx", trainable=True)
     np.testing.assert_allclose(again(images()).numpy(), net(images()).numpy(), atol=1e-6)

@@ -11,7 +11,7 @@ def test_every_operator_has_facts():
     assert operators <= FACTS.keys()
 
 
-def test_dtypes_are_those_of_the_group():
+def test_dtypes_follow_the_group():
     dtypes = {name: set(FACTS[name][0]) for name in ("conv2d", "sort", "concat")}
     assert "float64" not in dtypes["conv2d"] and "bfloat16" in dtypes["conv2d"]
     assert "float64" in dtypes["sort"] and "int4" not in dtypes["sort"]

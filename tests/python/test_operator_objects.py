@@ -279,7 +279,7 @@ def test_results_match_functional(op, inputs, function):
 
 
 @pytest.mark.parametrize("op", [ops.LayerNorm(False, normalized_dim=2), ops.GroupNorm(False)])
-def test_normalisations_give_means_and_deviations_too(op):
+def test_normalisations_return_means_and_deviations(op):
     y, mean, inv_std = apply(op, mge.Tensor(IMAGE))
     axes = (2, 3) if isinstance(op, ops.LayerNorm) else (1, 2, 3)
     np.testing.assert_allclose(mean.numpy().ravel(), IMAGE.mean(axes).ravel(), rtol=1e-6)

@@ -191,7 +191,7 @@ def test_group_added_later_is_trained(make):
     assert late_state.keys() == state.keys() == {0, 1}
 
 
-def test_a_schedule_leaves_groups_that_come_later_alone():
+def test_schedule_ignores_groups_added_later():
     optimizer = O.SGD([mge.Parameter([1.0])], 1.0)
     schedule = O.MultiStepLR(optimizer, [1], gamma=0.1)
     optimizer.add_param_group({"params": [mge.Parameter([1.0])], "lr": 0.5})

@@ -32,7 +32,7 @@ def restored():
     set_default_device(before)
 
 
-def test_a_trace_gives_results_where_its_arguments_are():
+def test_trace_returns_results_on_the_device_of_its_arguments():
     for symbolic in (False, True):
 
         @trace(symbolic=symbolic)
@@ -113,7 +113,7 @@ def test_a_loaded_model_runs_where_its_inputs_are(tmp_path):
         np.testing.assert_array_equal(y.numpy(), [2, 3])
 
 
-def test_a_thread_has_a_default_device_of_its_own():
+def test_default_device_is_per_thread():
     seen = {}
 
     def look():

@@ -294,7 +294,7 @@ def hosts_of_two_processes(second_knows):
     return printed
 
 
-def test_processes_of_one_machine_listen_there_alone():
+def test_processes_of_one_machine_listen_locally_only():
     assert hosts_of_two_processes("localhost") == [["127.0.0.1", "127.0.0.1 127.0.0.1"]] * 2
 
 

@@ -20,7 +20,7 @@ from megengine.distributed import functional as collective
 pytestmark = pytest.mark.usefixtures("no_process_group")
 
 
-def test_processes_know_each_other():
+def test_processes_are_connected():
     def work():
         world, last = dist.WORLD, dist.get_world_size() - 1
         group = dist.new_group([last, dist.get_rank()]) if dist.get_rank() != last else None

@@ -148,7 +148,7 @@ def test_changes_in_place_keep_the_dtype():
     assert x.dtype == np.float32
 
 
-def test_the_constructor_takes_steps_as_they_are():
+def test_constructor_accepts_quantised_integers():
     for data in ([1, 2], [1.9, 2.1], np.array([1, 2], np.int8), steps(1, 2)):
         x = Tensor(data, dtype=QINT8)
         assert x.tolist() == [1, 2] and D.get_scale(x.dtype) == 0.5
@@ -176,7 +176,7 @@ def test_the_constructor_takes_steps_as_they_are():
         lambda x: F.roll(F.roll(x, 1, 0), 1, 0),
     ],
 )
-def test_the_dtype_goes_along(again):
+def test_dtype_is_kept(again):
     x = steps(3, 200, dtype=QUINT8)
     y = again(x)
     assert y.tolist() == [3, 200] and y.dtype.metadata == QUINT8.metadata
@@ -206,7 +206,7 @@ def test_mismatched_dtypes_are_named():
 
 
 @pytest.mark.parametrize("options", [{}, {"symbolic": True}, {"without_host": True}])
-def test_traced_functions_give_quantised_tensors(options):
+def test_traced_functions_return_quantised_tensors(options):
     @jit.trace(**({"capture_as_const": True} | options))
     def function(x):
         y = x.astype(QINT8)
@@ -246,7 +246,7 @@ def test_sums_of_products_are_exact_in_traces():
         assert got.tolist() == want.tolist() and shown(got.dtype) == "QuantizedS32(0.125)"
 
 
-def test_custom_kinds_know_whether_they_are_unsigned():
+def test_custom_kinds_may_be_unsigned():
     kinds = [D.QuantDtypeMeta("a", None, name, 0, 3) for name in ("int8", "uint8")]
     assert [kind.is_unsigned for kind in kinds] == [False, True]
     assert D.QuantDtypeMeta("a", None, "int8", 0, 3, True).is_unsigned

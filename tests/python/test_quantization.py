@@ -88,7 +88,7 @@ def test_the_mode_and_the_hooks_of_a_part_stay():
     assert calls == [net[2]]
 
 
-def test_classes_of_ones_own():
+def test_custom_classes():
     class Mine(M.Linear):
         pass
 
@@ -210,7 +210,7 @@ def test_a_histogram_of_one_value_grows():
     assert (observer.min_val.item(), observer.max_val.item()) == (1, 3)
 
 
-def test_calibration_finds_scales_near_those_of_the_range():
+def test_calibration_finds_scales_near_the_range():
     net = conv_net()
     net.eval()
     wanted = net(image()).numpy()
@@ -514,7 +514,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_channels_with_scales_of_their_own(name):
+def test_channels_with_separate_scales(name):
     make, shape = PARTS[name]
     net = M.Sequential(M.QuantStub(), make(), M.DequantStub())
     for parameter in net.parameters():

@@ -12,7 +12,7 @@ from megengine import Tensor
 
 
 # The numbers are those of MegEngine 1.13: a trained net depends on them.
-def test_qat_products_of_batches_are_those_of_megengine():
+def test_qat_batch_products_match_megengine():
     part = M.BatchMatMulActivation(1, 2, 2, nonlinear_mode="relu")
     part.weight[...] = Tensor([[[1.0, 0.0], [0.0, 1.0]]])
     part.bias[...] = Tensor([1.0, -4.0])

@@ -77,7 +77,7 @@ def test_state_loads_into_another_net(name, weights_only):
 
 
 @pytest.mark.parametrize("name", ["qat", "quantised", "channels"])
-def test_traced_nets_compute_the_same_and_come_back(name):
+def test_traced_nets_match_and_round_trip(name):
     net = NETS[name]()
     traced = T.trace_module(net, image())
     for each in (traced, saved_and_loaded(traced), saved_and_loaded(traced, weights_only=True)):
@@ -112,7 +112,7 @@ class ScaledQAT(Scaled, QATModule):
         return self.apply_quant_activation(x * self.apply_quant_weight(self.factor))
 
 
-def test_traced_nets_call_qat_modules_as_a_whole_and_know_scales():
+def test_traced_nets_call_whole_qat_modules_and_have_scales():
     net = M.Sequential(M.QuantStub(), Scaled(), M.DequantStub())
     net = Q.quantize_qat(net, mapping={Scaled: ScaledQAT})
     net(image())

@@ -142,7 +142,7 @@ def test_a_traced_function_draws_shapes_that_follow_its_input():
             assert got.numpy().shape == (*shape, *((2,) if name == "gamma" else ()))
 
 
-def test_a_stream_takes_parameters_on_its_device_only():
+def test_stream_accepts_parameters_on_its_device_only():
     stream = RNG(seed=1, device="cpu1")
     assert stream.gamma(2.0, size=(3,)).device == "cpu1"
     assert stream.poisson(mge.Tensor([1.0], device="cpu1")).device == "cpu1"

@@ -64,7 +64,7 @@ def test_a_part_trains_as_the_eager_net():
     assert net.runs == 1
 
 
-def test_modes_and_shapes_are_recorded_apart():
+def test_modes_and_shapes_are_recorded_separately():
     net, eager = PartNet(), Net()
     for part in (net, eager):
         part(X)
@@ -200,7 +200,7 @@ def test_nothing_changes_when_a_recording_fails():
 
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam", "Adagrad", "Adadelta"])
-def test_whole_steps_run_alone(optimizer):
+def test_whole_steps_run_without_host(optimizer):
     def losses(wrap):
         net = Net()
         gm = GradManager().attach(net.parameters())
@@ -314,7 +314,7 @@ def test_options_without_effect_are_reported(mode, options, name):
         trace(plain, **{mode: True}, **options)
 
 
-def test_options_act_on_the_graph_that_runs_alone():
+def test_options_apply_to_the_graph_without_host():
     def run(level):
         run = trace(without_host=True, capture_as_const=True, opt_level=level)
         itself = run(lambda y: F.log(F.exp(y)))

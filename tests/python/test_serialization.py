@@ -208,7 +208,7 @@ def test_map_location(location, device):
     assert mge.Tensor.dmap_callback is None
 
 
-def test_threads_that_load_at_once_have_devices_of_their_own():
+def test_concurrent_loading_threads_have_separate_devices():
     content, both_load = (
         pickle.dumps(mge.Tensor([1.0], device="cpu0")),
         threading.Barrier(2, timeout=20),
@@ -439,7 +439,7 @@ class Trickle:
         self.read, self.readline, self.readinto = file.read, file.readline, file.readinto
 
 
-def test_megengines_dtypes_come_out_of_streams_that_cannot_seek():
+def test_megengine_dtypes_load_from_unseekable_streams():
     assert mge.load(Trickle(BFLOAT16)).astype("float32").tolist() == [1.5, 2.5]
     reading, writing = os.pipe()
     with open(writing, "wb") as end:

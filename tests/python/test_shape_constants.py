@@ -118,7 +118,7 @@ def test_functions_that_follow_the_shape_are_not_reported(dumped, name):
     np.testing.assert_allclose(model.run([x])[0].numpy(), function(x).numpy(), rtol=1e-6)
 
 
-def test_numbers_that_no_shape_gives_are_not_reported(dumped):
+def test_numbers_independent_of_shapes_are_not_reported(dumped):
     def function(x):
         return F.max_pool2d(x, int(mge.Tensor(1) + 1))
 

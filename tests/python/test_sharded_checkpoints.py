@@ -69,7 +69,7 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("kind", ["plain", "Adam", "LAMB"])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_training_goes_on_as_if_it_had_not_been_interrupted(tmp_path, kind, count):
+def test_training_resumes_as_if_uninterrupted(tmp_path, kind, count):
     def whole():
         net, optimizer = made(kind)
         train(net, optimizer, range(6))

@@ -58,7 +58,7 @@ def assert_same_state(found, expected):
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_each_optimizer_gives_the_bits_of_itself(name, count):
+def test_each_sharded_optimizer_matches_bitwise(name, count):
     optimizer_class, options = CASES[name]
 
     def work():
@@ -101,7 +101,7 @@ def test_each_process_has_its_share_of_the_state(name, count):
 
 @pytest.mark.parametrize("name", ["adam", "lamb", "lamb_fp16"])
 @pytest.mark.parametrize("before,after", [(1, 2), (2, 3), (3, 1)])
-def test_state_goes_to_another_number_of_processes(name, before, after):
+def test_state_loads_into_another_number_of_processes(name, before, after):
     optimizer_class, options = CASES[name]
 
     def begin():

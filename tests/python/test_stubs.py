@@ -23,7 +23,7 @@ def load_script():
 
 
 @pytest.mark.skipif("MGE_SANITIZED" in os.environ, reason="a build with sanitizers writes no stub")
-def test_build_writes_stub_beside_extension():
+def test_build_writes_stub_next_to_the_extension():
     stub = Path(_mge.__file__).with_name("_mge.pyi")
     assert stub.read_text() == load_script().make_stub()
 

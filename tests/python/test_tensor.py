@@ -42,7 +42,7 @@ def test_slices_are_not_views():
     assert array[0, 0] == 9
 
 
-def test_assignment_of_a_whole_tensor_takes_its_dtype_other_keys_cast():
+def test_whole_assignment_changes_dtype_other_keys_cast():
     x = Tensor([1.0, 2.0])
     x[...] = Tensor([3, 4])
     assert x.dtype == np.int32
@@ -155,7 +155,7 @@ def test_numpy_meets_tensors():
         x.numpy()[0] = 5
 
 
-def test_parameter_arithmetic_gives_tensors():
+def test_parameter_arithmetic_returns_tensors():
     p = Parameter([1.0])
     assert type(p + 1) is Tensor and type(p.reshape(1, 1)) is Tensor
     p += 1

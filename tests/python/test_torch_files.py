@@ -253,7 +253,7 @@ def test_files_do_not_change_classes():
         assert not hasattr(Counter, "evil") and not hasattr(OrderedDict, "evil")
 
 
-def test_a_small_file_takes_little_memory(monkeypatch):
+def test_small_file_uses_little_memory(monkeypatch):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert mge.load(archive_of(b"\x80\x02K\x01r\x00\x00\x00\x04.")) == 1  # memo of 1 << 26
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 18  # KiB
@@ -274,7 +274,7 @@ def test_bytes_are_plain_values(write, kind):
     assert found == value and type(found) is type(value)
 
 
-def test_the_length_of_a_bytearray_is_no_argument():
+def test_length_of_a_bytearray_is_not_an_argument():
     with pytest.raises(pickle.UnpicklingError, match="cannot be read"):
         mge.load(archive_of(b"\x80\x02c__builtin__\nbytearray\nK\x05\x85R."))
 

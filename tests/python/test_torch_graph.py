@@ -260,7 +260,7 @@ def leaves(value):
 
 @needs_torch
 @pytest.mark.parametrize("name", ["resnet", "encoder", "attention", "images"])
-def test_nets_of_users_give_the_same_numbers(name, tmp_path):
+def test_user_nets_match(name, tmp_path):
     make, shape = nets()[name]
     torch.manual_seed(0)
     net, x = make(), random(*shape)
@@ -449,7 +449,7 @@ def test_changes_of_shared_values_are_refused():
 
 
 @needs_torch
-def test_attributes_of_the_user_are_left_alone():
+def test_user_attributes_are_kept():
     def forward(self, x):
         self.calls, self.last = self.calls + 1, x
         return x * 2

@@ -264,7 +264,7 @@ def test_only_tensors_are_results_of_a_captured_function():
 
 
 @both_modes
-def test_keywords_may_come_in_another_order(symbolic):
+def test_keyword_order_is_free(symbolic):
     @trace(symbolic=symbolic, capture_as_const=True)
     def f(x, a, b):
         return x + a * 10 - b
@@ -287,7 +287,7 @@ def test_accuracies_of_batches_of_any_size(symbolic):
         assert abs(second.item() - (n - (n > 2)) / n) < 1e-6
 
 
-def test_keywords_of_a_graph_that_runs_alone():
+def test_keywords_of_a_graph_without_host():
     alone = trace(lambda x, a, b: x + a * 10 - b, without_host=True, capture_as_const=True)
     for keywords in ("ab", "ba", "ab"):
         values = {"a": floats(1.0), "b": floats(2.0)}
@@ -295,7 +295,7 @@ def test_keywords_of_a_graph_that_runs_alone():
     assert alone(x=floats(0.0), b=floats(2.0), a=floats(1.0)).item() == 8
 
 
-def test_named_tuples_of_a_graph_that_runs_alone():
+def test_named_tuples_of_a_graph_without_host():
     Pair = namedtuple("Pair", ["sum", "product"])
     alone = trace(lambda x, y: Pair(x + y, x * y), without_host=True, capture_as_const=True)
     for _ in range(3):
@@ -313,7 +313,7 @@ def test_a_recording_alone_can_be_dumped():
 
 
 @both_modes
-def test_traced_training_takes_batches_of_any_size(symbolic):
+def test_traced_training_accepts_batches_of_any_size(symbolic):
     def train(wrap):
         mge.random.seed(1)
         net = M.Sequential(M.Conv2d(1, 4, 3, padding=1), M.BatchNorm2d(4), M.ReLU(), M.MaxPool2d(2))
@@ -358,7 +358,7 @@ OF_BATCHES = {
 @both_modes
 @pytest.mark.parametrize("sizes", [(4, 3, 1, 2, 1), (1, 1, 4, 3, 1)])
 @pytest.mark.parametrize("name", OF_BATCHES)
-def test_traced_gradients_know_batches_of_one_sample(name, sizes, symbolic):
+def test_traced_gradients_support_batches_of_one_sample(name, sizes, symbolic):
     manager = GradManager().attach(P)
 
     def step(z, w):

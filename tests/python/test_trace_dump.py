@@ -32,7 +32,7 @@ def make_predictor(**options):
     return predict
 
 
-def test_without_host_runs_the_graph_alone():
+def test_without_host_runs_only_the_graph():
     predict = make_predictor(without_host=True)
     x = Tensor(np.ones((2, 4), np.float32))
     np.testing.assert_allclose(predict(x).numpy(), predict(x).numpy(), rtol=1e-6)

@@ -138,7 +138,7 @@ def test_dropping_imperative_warns():
         trace(lambda x: x, imperative=True)
 
 
-def test_options_may_come_by_position():
+def test_options_may_be_positional():
     plain = trace(lambda x: x * 2, True, True)
     assert plain(Tensor([1.0, 2.0])).tolist() == [2, 4]
     plain.dump(io.BytesIO())

@@ -120,7 +120,7 @@ def test_record_only_compiles_nothing():
 
 
 @both_modes
-def test_the_profile_is_that_of_the_last_call(symbolic):
+def test_profile_belongs_to_the_last_call(symbolic):
     f = trace(lambda x: F.softmax(F.exp(x), axis=0), symbolic=symbolic, profiling=True)
     f(ones(2, 3))
     before = None
@@ -152,7 +152,7 @@ def test_values_read_on_the_way_part_the_graph(symbolic):
     assert start - first_end >= 0.01
 
 
-def test_a_graph_that_runs_alone():
+def test_graph_without_host():
     weight = ones(3, 4)
     f = trace(
         lambda x: {"y": F.relu(F.matmul(x, weight))},
@@ -307,7 +307,7 @@ def test_another_thread_may_query_during_calls():
     thread.join()
 
 
-def test_models_on_several_threads_keep_their_profiles_apart():
+def test_models_on_several_threads_have_separate_profiles():
     f = trace(
         lambda x: F.softmax(F.exp(x), axis=0),
         capture_as_const=True,

@@ -420,7 +420,7 @@ def test_names_of_inserted_modules_are_kept(traced, net):
     assert_equal(traced(image()), net(image()) + 3)
 
 
-def test_a_part_is_copied_alone(traced, net):
+def test_part_is_copied_without_the_rest(traced, net):
     part = copy.deepcopy(traced.a)
     assert part.graph.top_graph is None
     assert [each.owner for each in part.graph.get_module_by_type(M.Conv2d)] == [part.c]

@@ -141,7 +141,7 @@ def test_own_containers_are_found_by_name():
         loaded(content, weights_only=True)
 
 
-def test_random_numbers_are_no_plain_data():
+def test_random_numbers_are_not_plain_data():
     class Noise(M.Module):
         def forward(self, x):
             return x + mge.random.normal(size=(4,))
@@ -260,7 +260,7 @@ def test_damaged_tables_are_refused(change, text):
         loaded(content, weights_only=True)
 
 
-def test_attributes_of_objects_are_no_attributes_of_modules():
+def test_object_attributes_are_not_module_attributes():
     change = set_row("GetAttr", "name", "__class__.__init__")
     content = changed(trace_module(Net(), image()), change)
     found = loaded(content, weights_only=True)

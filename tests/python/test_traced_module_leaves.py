@@ -34,7 +34,7 @@ def test_wrapped_functions_are_one_expression():
         T.wrap(len)
 
 
-def test_functions_that_give_one_after_the_other_are_not_wrapped():
+def test_functions_that_return_functions_are_not_wrapped():
     def generate(x):
         yield x
 
@@ -47,7 +47,7 @@ class Pair(M.Module):
         return F.exp(x), None
 
 
-def test_leaves_may_give_constants():
+def test_leaves_may_return_constants():
     class Around(M.Module):
         def __init__(self):
             super().__init__()
@@ -147,7 +147,7 @@ class WithFunction(M.Module):
         return Tripled(5)(F.exp(x)) + 1
 
 
-def test_functions_with_gradients_of_their_own():
+def test_functions_with_custom_gradients():
     traced = trace_module(WithFunction(), image())
     assert [type(expr).__name__ for expr in traced.graph._exprs] == [
         "CallFunction",

@@ -95,7 +95,7 @@ def test_numbers_are_joined():
     assert_same(found, net, image(1))
 
 
-def test_normalisation_goes_into_convolutions():
+def test_normalisation_is_folded_into_convolutions():
     net = in_evaluation(Net())
     traced = trace_module(net, image())
     before = str(traced.graph)
@@ -366,7 +366,7 @@ def test_functions_that_normalise_go_into_convolutions(body, is_folded):
     assert_same(found, net, image(1))
 
 
-def test_random_numbers_are_no_constants():
+def test_random_numbers_are_not_constants():
     class Noise(M.Module):
         def forward(self, x):
             return F.dropout(mge.Tensor(np.ones(100, np.float32)), 0.5) + x.sum()

@@ -51,7 +51,7 @@ def test_a_module_that_is_shared_stays_one():
     assert copy.deepcopy(traced).s is not traced.s
 
 
-def test_state_is_that_of_the_module():
+def test_state_matches_the_module():
     net = Net()
     traced = trace_module(net, image())
     assert set(traced.state_dict()) == set(net.state_dict())
@@ -128,7 +128,7 @@ def test_state_is_changed_as_by_the_module():
     assert traced.count.item() == 2
 
 
-def test_statistics_are_those_of_one_call():
+def test_statistics_match_one_call():
     net, twin = M.BatchNorm2d(3), M.BatchNorm2d(3)
     trace_module(M.Sequential(net), image())
     twin(image())

@@ -19,7 +19,7 @@ from megengine.optimizer import LAMB, SGD, Adadelta, Adagrad, Adam
 pytestmark = pytest.mark.skipif(mge.get_device_count("gpu") < 2, reason="needs two GPUs")
 
 
-def test_the_current_device_is_that_of_a_thread_and_is_restored():
+def test_current_device_is_per_thread_and_restored():
     before, seen = get_default_device(), {}
 
     def look():

@@ -40,7 +40,7 @@ def filled(value):
         lambda p: SGD([p], 0.1),
     ],
 )
-def test_a_step_takes_no_memory(make):
+def test_step_allocates_nothing(make):
     param = Parameter(filled(1))
     optimizer = make(param)
     param.grad = Tensor(filled(2))
@@ -53,7 +53,7 @@ def test_a_step_takes_no_memory(make):
     assert not np.array_equal(param.numpy(), before)
 
 
-def test_an_item_assignment_takes_no_memory():
+def test_item_assignment_allocates_nothing():
     x = Tensor(filled(1))
 
     def assign():
@@ -68,7 +68,7 @@ def test_an_item_assignment_takes_no_memory():
 
 
 @pytest.mark.parametrize("value", [5.0, Tensor(5.0), Tensor([5.0])], ids=["float", "()", "(1,)"])
-def test_a_masked_assignment_takes_no_memory(value):
+def test_masked_assignment_allocates_nothing(value):
     x = Tensor(filled(1))
     mask = Tensor(np.arange(256 * 1024).reshape(SHAPE) % 3 == 0)
 
@@ -88,7 +88,7 @@ def test_a_masked_assignment_takes_no_memory(value):
     assert not isinstance(value, Tensor) or value.numpy() == 5
 
 
-def test_an_assignment_by_arrays_takes_no_memory():
+def test_assignment_by_arrays_allocates_nothing():
     x = Tensor(filled(1))
     rows = np.array([1, -1, 5], np.int32)
 
@@ -240,7 +240,7 @@ def test_traced_updates():
         np.testing.assert_allclose(assign(Tensor([0.0, 0.0])).numpy(), [1, 1])
 
 
-def test_every_asynchronous_level_gives_the_results():
+def test_every_asynchronous_level_returns_the_results():
     before = mge.config.async_level
     try:
         for level in (0, 1, 2):

@@ -203,7 +203,7 @@ def test_an_order_reaches_the_transforms_of_transforms():
 
 # MegEngine multiplies first: 322 would be 321.99… else.
 @pytest.mark.parametrize("size", [(300, 600), (600, 300)])
-def test_a_shorter_side_gives_the_longer_one_exactly(size):
+def test_shorter_side_determines_the_longer_one(size):
     image = np.zeros((*size, 3), np.uint8)
     for shorter in range(1, 300):
         longer = (2 * shorter, shorter)

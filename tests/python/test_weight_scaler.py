@@ -55,7 +55,7 @@ def test_only_training_is_scaled():
     np.testing.assert_array_equal(net.head(mge.Tensor(np.ones((1, 4), np.float32))).numpy(), y)
 
 
-def test_a_normalisation_takes_the_scales_out():
+def test_normalisation_removes_scales():
     plain, net = scaled(), scaled(body=("CONST", 0.5))
     np.testing.assert_allclose(net(IMAGE).numpy(), plain(IMAGE).numpy(), rtol=1e-3, atol=1e-4)
 

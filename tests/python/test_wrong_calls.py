@@ -247,7 +247,7 @@ def test_resume_trace_accepts_the_result_of_pause_trace():
     _mge.resume_trace(_mge.pause_trace())
 
 
-def test_an_input_and_an_output_have_names_of_their_own(tmp_path):
+def test_inputs_and_outputs_have_separate_names(tmp_path):
     traced = mge.jit.trace(capture_as_const=True)(lambda x: x + 1)
     traced(Tensor([1.0]))
     with pytest.raises(ValueError, match="'x' names an input and an output"):
@@ -421,7 +421,7 @@ def test_data_without_shape_is_a_value_error():
             F.reshape(F.zeros((2, 3)), (-1, -1))
 
 
-def test_scatter_takes_as_many_values_as_places():
+def test_scatter_needs_as_many_values_as_positions():
     with pytest.raises(ValueError, match="source has size 2 along axis 0, index 1"):
         F.scatter(F.zeros((2, 3)), 1, Tensor([[0, 2]]), F.ones((2, 2)))
 
@@ -439,7 +439,7 @@ def test_schedule_state_round_trips():
         other.load_state_dict(saved)
 
 
-def test_options_come_first_in_the_state_of_an_optimizer():
+def test_options_are_first_in_the_state_of_an_optimizer():
     group = O.SGD([mge.Parameter([1.0])], lr=1).state_dict()["param_groups"][0]
     assert list(group)[-1] == "params"
 

@@ -65,7 +65,7 @@ def test_names_in_texts_and_other_languages_pass(faults):
     assert faults("a.sh", "is_told=1\n") == []
 
 
-def test_sentence_without_a_subject_is_no_test_name(faults):
+def test_sentence_without_a_subject_is_not_a_test_name(faults):
     assert faults("a.cpp", "TEST(Files, WhatIsMissingRaises) {}\nint WholeNumbersAreFound;\n") == [
         "1: name is a sentence without a subject: WhatIsMissingRaises"
     ]

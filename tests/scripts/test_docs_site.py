@@ -55,7 +55,7 @@ def test_a_linked_folder_lists_its_files_or_shows_its_readme(staged):
     assert site["a.md"] == "[x](source/x.md) [y](source/y/README.md)\n"
 
 
-def test_links_keep_their_anchors_and_those_in_code_stay(staged):
+def test_links_keep_anchors_and_code_is_unchanged(staged):
     text = "[c](../C.md#part)\n```\n[c](../C.md)\n```\n[w](https://x.y/z) [none](../none.md)\n"
     expected = text.replace("[c](../C.md#part)", "[c](source/C.md#part)")
     assert staged({"docs/a.md": text, "C.md": "# C\n"})["a.md"] == expected
@@ -195,7 +195,7 @@ def test_a_docstring_becomes_lists_and_code():
     )
 
 
-def test_plain_text_is_no_markup():
+def test_plain_text_is_not_markup():
     assert plain("a[0] * <b>") == r"a\[0\] \* &lt;b>"
 
 

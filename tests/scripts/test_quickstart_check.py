@@ -35,7 +35,7 @@ def test_different_outputs_are_refused(outputs, message):
 
 
 @pytest.mark.parametrize("sources", [[], ["cache", "measured"], ["heuristic"]])
-def test_second_run_must_use_the_cache_alone(sources):
+def test_second_run_must_use_only_the_cache(sources):
     with pytest.raises(ValueError, match="second run"):
         check.check_sources({"algorithms": [{"source": source} for source in sources]})
     assert check.check_sources({"algorithms": [{"source": "cache"}] * 3}) == 3

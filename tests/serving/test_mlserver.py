@@ -144,7 +144,7 @@ def children(process):
     return workers
 
 
-def test_a_killed_worker_comes_back(models, serve):
+def test_killed_worker_is_restarted(models, serve):
     start = time.monotonic()
     server = serve(models["classifier"], "--instances", 2)
     start_seconds = time.monotonic() - start

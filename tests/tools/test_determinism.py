@@ -68,14 +68,14 @@ def run_model(run_tool, tmp_path):
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 @pytest.mark.parametrize("model", MODELS)
-def test_reproducible_runs_give_the_same_bits(model, threads, run_model):
+def test_reproducible_runs_are_bitwise_equal(model, threads, run_model):
     flags = ("--reproducible", "--threads", threads)
     digests = [run_model(model, *flags, json=False)[0] for _ in range(RUNS)]
     assert len(set(digests)) == 1, f"{len(set(digests))} results in {RUNS} runs"
 
 
 @pytest.mark.parametrize("model", PLANNED)
-def test_a_replayed_plan_gives_the_same_program(model, run_model, tmp_path):
+def test_replayed_plan_compiles_the_same_program(model, run_model, tmp_path):
     plan = tmp_path / "plan.json"
     expected, first = run_model(
         model, "--fast-run", "--reproducible", "--save-plan", plan, "--threads", 2

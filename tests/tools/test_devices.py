@@ -126,7 +126,7 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
-def test_outputs_are_those_of_the_first_cpu(run, tmp_path, device, variant):
+def test_outputs_match_the_first_cpu(run, tmp_path, device, variant):
     expected, _ = outputs(run, tmp_path, *variant)
     got, done = outputs(run, tmp_path, *variant, *device)
     assert_same(got, expected)

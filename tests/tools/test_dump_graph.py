@@ -11,7 +11,7 @@ import pytest
 TOOL = "mge-dump"
 
 
-def test_dot_goes_to_stdout(run_tool, image_model):
+def test_dot_is_written_to_stdout(run_tool, image_model):
     ran = run_tool(TOOL, "graph", image_model, "--quiet")
     assert ran.out.startswith("digraph") and ran.out.count("{") == ran.out.count("}")
     assert ran.result["format"] == "dot"

@@ -47,7 +47,7 @@ def test_files_of_onnx(run_tool, tmp_path):
         assert back.read_bytes() == source.read_bytes()
 
 
-def test_cache_goes_into_the_file(run_tool, tmp_path):
+def test_cache_is_stored_in_the_file(run_tool, tmp_path):
     cache, packed = tmp_path / "cache.sqlite", tmp_path / "m.lite"
     run_tool("load_and_run", MODEL, "--fast-run", "--fast-run-algo-policy", cache, "--iter", 1)
     assert run_tool(TOOL, "pack", MODEL, packed, "--cache", cache).result["packed"]["has_cache"]

@@ -54,7 +54,7 @@ def input_of_test_case(run_tool, model, data, tmp_path, *flags):
 
 
 @pytest.mark.parametrize("ending", ["png", "ppm"])
-def test_images_come_as_blue_green_red(run_tool, identity, tmp_path, ending):
+def test_images_are_bgr(run_tool, identity, tmp_path, ending):
     pixels = np.random.RandomState(1).randint(0, 256, (4, 5, 3)).astype("uint8")
     file = tmp_path / f"image.{ending}"
     if ending == "png":

@@ -197,7 +197,7 @@ def open_folder():
         yield Path(folder)
 
 
-def test_a_user_without_a_home_has_a_cache_of_its_own(homeless, open_folder, small_model):
+def test_user_without_home_has_a_separate_cache(homeless, open_folder, small_model):
     model = shutil.copy(small_model, open_folder)
     ran = homeless(model, "--fast-run", folder=open_folder)
     assert ran.returncode == 0 and ran.stderr.count("warning") == 0, ran.stderr
@@ -218,7 +218,7 @@ def test_a_planted_cache_folder_is_not_used(homeless, open_folder, small_model):
     assert ran.returncode == USAGE and "XDG_CACHE_HOME" in ran.stderr
 
 
-def test_names_of_operators_are_those_of_profiles(run_tool, tmp_path):
+def test_names_of_operators_match_profiles(run_tool, tmp_path):
     """Operators without a name have the same generated names in mge-dump as in reports of runs."""
     import numpy as np
 

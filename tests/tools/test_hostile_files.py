@@ -247,7 +247,7 @@ def test_pipe_without_writer_does_not_block(run_tool, small_model, tmp_path, com
         "mge-profile diff <(cat {profile}) <(cat {profile})",
     ],
 )
-def test_files_may_come_out_of_pipes(tool_path, run_tool, small_model, tmp_path, command):
+def test_files_may_be_pipes(tool_path, run_tool, small_model, tmp_path, command):
     flags = ("--iter", 1, "--save-plan", tmp_path / "plan", "--profile", tmp_path / "profile")
     assert run_tool("load_and_run", small_model, *flags).code == 0
     line = command.format(

@@ -277,7 +277,7 @@ class TestGuardsAndProfile:
             assert len(one["begins_ns"]) == len(one["ends_ns"]) == len(profile["steps"])
             assert all(b <= e for b, e in zip(one["begins_ns"], one["ends_ns"], strict=True))
 
-    def test_each_test_has_guards_of_its_own(self, run, tmp_path):
+    def test_each_test_has_separate_guards(self, run, tmp_path):
         flags = ("--check-var-value", "1", "--iter", "4", "--profile", tmp_path / "p.json")
         got = run(*flags, "--batch-size", "1,3")
         assert got.code == OK, got.err
@@ -291,7 +291,7 @@ class TestFitting:
         states = [c["state"] for c in got.result["fitting"]["candidates"]]
         return [s for s in states if s.startswith("rejected: output")]
 
-    def test_tolerance_is_that_of_the_flags(self, run):
+    def test_tolerance_follows_the_flags(self, run):
         # Other layouts and algorithms round in other ways.
         assert self.rejected(run, "--rtol", "0", "--atol", "0")
         assert not self.rejected(run, "--rtol", "0", "--atol", "100")

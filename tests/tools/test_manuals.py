@@ -78,7 +78,7 @@ def test_examples_of_the_manual_work(tool, build_dir, tool_path, small_model, tm
         assert ran.returncode == 0 or (ran.returncode == 3 and "--fail-if" in command), ran.stderr
 
 
-def test_environment_is_that_of_the_page(build_dir):
+def test_environment_matches_the_page(build_dir):
     known = re.findall(r"^\| `(\w+)`", (ROOT / "docs/environment.md").read_text(), re.MULTILINE)
     documented = roff_section(build_dir, "mge-dump", "ENVIRONMENT")
     of_python = {

@@ -271,7 +271,7 @@ def text_of(page, name):
 
 
 @pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
-def test_a_page_is_named_after_the_file_and_shows_its_folder_apart(run_tool, profile, tmp_path):
+def test_page_is_named_after_the_file_and_shows_its_folder(run_tool, profile, tmp_path):
     path = "/a/folder/of many/words/net.mge"
     page, _ = page_of(run_tool, profile[0], tmp_path, model=path)
     assert text_of(page, "title") == "net.mge"
@@ -280,7 +280,7 @@ def test_a_page_is_named_after_the_file_and_shows_its_folder_apart(run_tool, pro
 
 
 @pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
-def test_the_weights_of_a_page_are_those_that_a_run_has(run_tool, profile, tmp_path):
+def test_weights_of_a_page_match_a_run(run_tool, profile, tmp_path):
     """Packed copies too: they are most of what is left when weights are released."""
     memory = {"plan": 4096, "plan_lower_bound": 4096, "inputs_outputs": 0}
     memory |= {"weights": 40, "packed_weights": 44 << 20}

@@ -73,7 +73,7 @@ def test_inputs_by_rules(run, model):
 
 
 @pytest.mark.parametrize("rule", ["__class__()", "nothing({})", "randint", "uniform(open('x'))"])
-def test_rules_are_numpys_generators_alone(rule):
+def test_only_numpy_generators_are_allowed(rule):
     with pytest.raises(ValueError):
         _Maker(0).make((2,), rule)
 
