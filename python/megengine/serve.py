@@ -9,7 +9,10 @@ import asyncio
 import importlib.util
 import os
 import re
+import shutil
+import signal
 import socket
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -18,12 +21,14 @@ from megenginelite import LiteConfig
 from megenginelite.global_setting import LiteGlobal
 from megenginelite.network import get_model_io_info
 
+from . import _mge
 from .serving.model import CIPHER, ServedModel, read_key
-from .serving.repository import Service, write_mlserver
+from .serving.repository import Service, write_mlserver, write_triton
 
 # Exit codes, see docs/error-codes.md.
 USAGE, DEVICE, MODEL, CRYPTO = 2, 4, 5, 6
 
+_BACKENDS = "MGE_TRITON_BACKENDS"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -67,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("model", type=Path, help="a .mge, ONNX or MegEngine file")
     made.add_argument("--name", help="the model's name in requests; default: the file's name")
-    made.add_argument("--engine", choices=["mlserver"], default="mlserver", help="the server")
+    made.add_argument("--engine", choices=list(_ENGINES), default="mlserver", help="the server")
     made.add_argument(
         "--instances", type=_positive, default=1, help="processes that run the model (1)"
     )
@@ -227,6 +232,61 @@ def run_mlserver(service: Service) -> None:
             raise ServeError(MODEL, f"{service.model} could not be served; see the log above")
 
 
+def find_triton() -> tuple[str, Path]:
+    """Return the path of Triton's server, and the folder with the backend.
+
+    Raises:
+        ServeError: one of them is missing.
+    """
+    server = shutil.which("tritonserver")
+    package = importlib.util.find_spec("pytriton")
+    if server is None and package is not None and package.submodule_search_locations:
+        folder = Path(package.submodule_search_locations[0]) / "tritonserver/bin"
+        server = shutil.which("tritonserver", path=str(folder))
+    if server is None:
+        raise ServeError(
+            DEVICE,
+            "tritonserver is not installed: use NVIDIA's image, or"
+            " pip install --no-deps nvidia-pytriton==0.7.0",
+        )
+    around = Path(_mge.__file__).resolve().parent
+    for folder in (os.environ.get(_BACKENDS), around.parents[1] / "lib/triton", around / "triton"):
+        if folder and Path(folder, "mge/libtriton_mge.so").exists():
+            return server, Path(folder)
+    raise ServeError(
+        DEVICE,
+        "the backend libtriton_mge.so is not installed: build with -DMGE_TRITON=ON, or name the"
+        f" folder that has mge/libtriton_mge.so in {_BACKENDS}",
+    )
+
+
+def run_triton(service: Service) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Args:
+        service: the settings.
+    Raises:
+        ServeError: the server or the backend is missing, or the model could not be loaded.
+    """
+    server, backends = find_triton()
+    check_ports(service)
+    with tempfile.TemporaryDirectory(prefix="mge-serve-") as folder:
+        write_triton(service, Path(folder), copy_model=False)
+        command = [server, f"--model-repository={folder}", f"--backend-directory={backends}"]
+        for kind in ("http", "grpc", "metrics"):
+            command.append(f"--{kind}-address={service.host}")
+            command.append(f"--{kind}-port={getattr(service, f'{kind}_port')}")
+        # A group of its own: Ctrl-C in a terminal would reach it twice.
+        process = subprocess.Popen(command, start_new_session=True)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, frame: process.send_signal(number))
+        if process.wait() != 0:
+            raise ServeError(MODEL, f"{service.model} could not be served; see the log above")
+
+
+_ENGINES = {"mlserver": (write_mlserver, run_mlserver), "triton": (write_triton, run_triton)}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command.
 
@@ -238,10 +298,11 @@ def main(arguments: list[str] | None = None) -> int:
     parsed = parser().parse_args(arguments)
     try:
         service = service_of(parsed)
+        write, run = _ENGINES[parsed.engine]
         check_model(service)
         if parsed.write_only is not None:
             try:
-                write_mlserver(service, parsed.write_only, copy_model=True)
+                write(service, parsed.write_only, copy_model=True)
             except OSError as error:
                 raise ServeError(USAGE, str(error)) from None
             return 0
@@ -251,7 +312,7 @@ def main(arguments: list[str] | None = None) -> int:
                 " server has no authentication",
                 file=sys.stderr,
             )
-        run_mlserver(service)
+        run(service)
     except ServeError as error:
         print(f"megengine.serve: {error}", file=sys.stderr)
         return error.code

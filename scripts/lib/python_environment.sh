@@ -21,11 +21,14 @@ make_python_environment() {
     mv "$stamp.part" "$stamp"
 }
 
-# make_serve_environment: makes build/serve-venv, where tests/serving finds servers and their clients.
+# make_serve_environment: makes build/serve-venv, where tests/serving finds servers and their clients. Triton's server is part of
+# a package whose other requirements do not fit.
 make_serve_environment() {
     local venv_folder=$PWD/build/serve-venv
-    local venv_python=$venv_folder/bin/python
+    local venv_python=$venv_folder/bin/python triton=$venv_folder/triton
     make_python_environment serve
+    [ -e "$triton" ] || { "$venv_python" -m pip install --disable-pip-version-check --progress-bar off \
+        --no-deps --no-compile --target "$triton.part" nvidia-pytriton==0.7.0 && mv "$triton.part" "$triton"; }
 }
 
 # use_build_tree FOLDER: lets .venv import the packages in FOLDER (build/<preset>/python) without installing them.

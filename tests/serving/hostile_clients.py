@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sends a server requests that it has to refuse, over HTTP, gRPC and bare sockets.
 
-    hostile_clients.py HTTP GRPC MODEL COUNT
+    hostile_clients.py HTTP GRPC MODEL COUNT [--triton]
 
 MODEL has an input "data" (batch, 3, 16, 16) float32 and an output "score". Prints the number of
-requests that were refused; ends with an error at the first other answer.
+requests that were refused; ends with an error at the first other answer. Triton's own reader of
+JSON answers with status 500.
 """
 
 import http.client
@@ -59,7 +60,7 @@ def bodies():
     yield json.dumps({"inputs": [good_input()]}).encode()[:-9]
 
 
-def raw_requests(model):
+def raw_requests(model, is_triton):
     """Requests over gRPC, each wrong in one way."""
 
     def made(name="data", datatype="FP32", shape=GOOD, raw=(bytes(4 * 768),), outputs=()):
@@ -73,13 +74,14 @@ def raw_requests(model):
             model_name=model, inputs=[tensor], raw_input_contents=raw, outputs=wanted
         )
 
-    yield from (made(name=name) for name in ("", "other", "data\n", "x" * 10_000))
+    yield from (made(name=name) for name in ("", "other", "data\n", "x" * 2000))
     yield from (made(datatype=one) for one in ("", "FP64", "INT8", "BYTES", "BF16", "other"))
     for shape in ([], [768], [2, 3, 16, 16], [-1, 3, 16, 16], [0, 3, 16, 16], [2**62, 3, 16, 16]):
         yield made(shape=shape)
     yield made(shape=[349525, 3, 16, 16])
     yield from (made(raw=[raw]) for raw in (b"", b"abc", bytes(4 * 767), bytes(4 * 769)))
-    yield made(raw=[bytes(4 * 768)] * 2)
+    if not is_triton:  # which ignores the second
+        yield made(raw=[bytes(4 * 768)] * 2)
     yield made(outputs=["none"])
     yield service_pb2.ModelInferRequest(model_name=model)
     yield service_pb2.ModelInferRequest(model_name="none")
@@ -102,7 +104,7 @@ def cut(address, path, content):
             one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
 
-def main(http_url, grpc_url, model, count):
+def main(http_url, grpc_url, model, count, *flags):
     host, port = http_url.removeprefix("http://").split(":")
     path = f"/v2/models/{model}/infer"
     connection = http.client.HTTPConnection(host, int(port), timeout=60)
@@ -113,13 +115,16 @@ def main(http_url, grpc_url, model, count):
     while refused < int(count):
         for body in bodies():
             status = send_body(connection, path, body)
-            assert 400 <= status < 500, (status, str(body)[:300])
+            assert 400 <= status < 500 or ("--triton" in flags and status == 500), (
+                status,
+                str(body)[:300],
+            )
             refused += 1
         for other in ("/v2/models/none/infer", "/v2/models//infer", "/v3", f"{path}/../x"):
             status = send_body(connection, other, {"inputs": [good_input()]})
             assert 400 <= status < 500, (status, other)
             refused += 1
-        for one in raw_requests(model):
+        for one in raw_requests(model, "--triton" in flags):
             try:
                 stub.ModelInfer(one, timeout=60)
                 raise AssertionError(f"accepted: {str(one)[:300]}")

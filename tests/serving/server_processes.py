@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -86,17 +87,44 @@ def wait_until_ready(server):
     pytest.fail(f"no server after {START_SECONDS} s: {server.log.read_text()}")
 
 
+def build_dir():
+    return Path(os.environ.get("MGE_BUILD_DIR", ROOT / "build/release"))
+
+
 def environment():
-    build = Path(os.environ.get("MGE_BUILD_DIR", ROOT / "build/release"))
-    return {**os.environ, "PYTHONPATH": str(build / "python"), "PYTHONWARNINGS": "ignore"}
+    """The variables of servers, which find Triton's server beside their own packages."""
+    triton = PYTHON.parents[1] / "triton/pytriton/tritonserver/bin"
+    return {
+        **os.environ,
+        "PATH": f"{triton}:{os.environ['PATH']}",
+        "PYTHONPATH": str(build_dir() / "python"),
+        "PYTHONWARNINGS": "ignore",
+    }
+
+
+def backends():
+    """The folder that has Triton's backends."""
+    return Path(os.environ.get("MGE_TRITON_BACKENDS", build_dir() / "lib/triton"))
+
+
+def has_triton():
+    return (backends() / "mge/libtriton_mge.so").exists() and shutil.which(
+        "tritonserver", path=environment()["PATH"]
+    )
 
 
 @contextlib.contextmanager
-def running(python, folder, arguments, repository=None):
-    """A server of one model, or of a repository by MLServer's own command."""
+def running(python, folder, arguments, repository=None, triton_repository=None):
+    """A server of one model, or of a repository by the server's own command."""
     ports = dict(zip(("http_port", "grpc_port", "metrics_port"), free_ports(3), strict=True))
     http, grpc, metrics = ports.values()
-    if repository is None:
+    if triton_repository is not None:
+        command = ["tritonserver", "--model-repository", triton_repository]
+        command += ["--backend-directory", backends()]
+        for name, port in ports.items():
+            kind = name.partition("_")[0]
+            command += [f"--{name.replace('_', '-')}", port, f"--{kind}-address", "127.0.0.1"]
+    elif repository is None:
         command = [python, "-m", "megengine.serve", *map(str, arguments)]
         for name, port in ports.items():
             command += [f"--{name.replace('_', '-')}", port]

@@ -86,6 +86,51 @@ def write_mlserver(service: Service, folder: Path, copy_model: bool) -> None:
     _write_json(home / "model-settings.json", model_settings)
 
 
+def write_triton(service: Service, folder: Path, copy_model: bool) -> None:
+    """Write a model repository of Triton.
+
+    Args:
+        service: the settings.
+        folder: is made; files in it are replaced.
+        copy_model: False: the repository names the model where it is.
+    Raises:
+        OSError: a file cannot be written.
+    """
+    home = folder / service.name
+    version = home / "1"
+    version.mkdir(parents=True, exist_ok=True)
+    # A path in this setting may be absolute.
+    model = Path(_place_model(service.model, version, copy_model))
+    lines = [
+        f"name: {_quoted(service.name)}",
+        'backend: "mge"',
+        f"default_model_filename: {_quoted(str(model))}",
+        f"instance_group [ {{ count: {service.instances} kind: KIND_CPU }} ]",
+    ]
+    parameters = {
+        "threads": str(service.threads or ""),
+        "key_file": str(service.key_file.absolute() if service.key_file else ""),
+        "fast_run_cache": str(service.fast_run_cache.absolute() if service.fast_run_cache else ""),
+        "batching": "off" if service.max_batch == 1 else "",
+    }
+    if (service.max_batch or 1) > 1:
+        lines.append(f"max_batch_size: {service.max_batch}")
+    if service.max_delay and service.max_batch != 1:
+        microseconds = round(service.max_delay * 1000)
+        lines.append(f"dynamic_batching {{ max_queue_delay_microseconds: {microseconds} }}")
+    lines += [
+        f"parameters {{ key: {_quoted(name)} value {{ string_value: {_quoted(value)} }} }}"
+        for name, value in parameters.items()
+        if value
+    ]
+    (home / "config.pbtxt").write_text("\n".join(lines) + "\n")
+
+
+def _quoted(text: str) -> str:
+    """A string of protobuf's text format, whose escapes are those of JSON for ASCII."""
+    return json.dumps(text)
+
+
 def _place_model(model: Path, home: Path, copy_model: bool) -> str:
     if not copy_model:
         return str(model.absolute())
