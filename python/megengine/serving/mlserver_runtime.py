@@ -21,20 +21,8 @@ from mlserver.utils import get_model_uri, to_absolute_path
 
 from .batching import Batcher
 from .metrics import ModelMetrics
-from .model import ServedModel, TensorInfo, array_of
-
-DTYPES = {
-    "FP64": "float64",
-    "FP32": "float32",
-    "FP16": "float16",
-    "BOOL": "bool",
-    **{
-        f"{kind}INT{bits}": f"{kind.lower()}int{bits}" for kind in ("U", "") for bits in (8, 16, 32)
-    },
-    "INT64": "int64",
-    "UINT64": "uint64",
-}
-
+from .model import ServedModel, TensorInfo
+from .protocol import arrays_of, wanted_outputs
 
 # gRPC carries messages in headers, which clients limit.
 _MAX_MESSAGE = 1000
@@ -48,7 +36,7 @@ class MGERuntime(MLModel):
     ``model-settings.json`` names the class as ``implementation``, and the model as
     ``parameters.uri``. Its ``max_batch_size`` (rows) and ``max_batch_time`` (seconds) control the
     batching, which is on for models with a batch dimension. ``parameters.extra`` may have
-    ``key_file``, ``threads`` and ``fast_run_cache``, see ServedModel.
+    ``key_file``, ``threads``, ``device`` and ``fast_run_cache``, see ServedModel.
 
     Args:
         settings: the content of ``model-settings.json``.
@@ -74,6 +62,7 @@ class MGERuntime(MLModel):
             for name in ("key_file", "fast_run_cache")
             if self._extra.get(name)
         }
+        options["device"] = self._extra.get("device") or "cpu"
         options["threads"] = int(self._extra.get("threads") or 0)
         options["max_batch"] = int(self._extra.get("max_batch") or 0) or None
         loop = asyncio.get_running_loop()
@@ -102,8 +91,8 @@ class MGERuntime(MLModel):
         """
         start = time.perf_counter()
         try:
-            wanted = self._wanted_outputs(payload)
-            arrays = self._arrays(payload.inputs)
+            wanted = wanted_outputs(self._model, [one.name for one in payload.outputs or ()])
+            arrays = arrays_of(self._model, map(_description, payload.inputs))
             rows = self._model.rows(arrays)
             outputs = await self._batcher(arrays, rows)
         except (ValueError, RuntimeError) as error:
@@ -136,31 +125,6 @@ class MGERuntime(MLModel):
         for wait in waits:
             self._metrics.queue.observe(wait)
 
-    def _wanted_outputs(self, payload: InferenceRequest) -> list[str]:
-        names = [info.name for info in self._model.outputs]
-        wanted = [output.name for output in payload.outputs or ()]
-        if unknown := [name for name in wanted if name not in names]:
-            raise ValueError(f"there is no output {unknown[0]!r}; outputs are {', '.join(names)}")
-        return wanted or names
-
-    def _arrays(self, inputs: list[RequestInput]) -> dict[str, np.ndarray]:
-        arrays: dict[str, np.ndarray] = {}
-        for given in inputs:
-            if given.name in arrays:
-                raise ValueError(f"input {given.name!r} is given twice")
-            datatype = getattr(given.datatype, "value", given.datatype)
-            if datatype not in DTYPES:
-                raise ValueError(f"input {given.name!r} has datatype {datatype!r}")
-            dtype = np.dtype(DTYPES[datatype])
-            # Before the data are looked at: the sizes may be anything.
-            self._model.check(given.name, dtype, given.shape)
-            try:
-                data = getattr(given.data, "root", given.data)
-                arrays[given.name] = array_of(data, dtype, given.shape)
-            except ValueError as error:
-                raise ValueError(f"input {given.name!r}: {error}") from None
-        return arrays
-
 
 def refusal(message: str) -> InferenceError:
     """Return the error of a request that does not fit: HTTP 400, gRPC INVALID_ARGUMENT.
@@ -169,6 +133,11 @@ def refusal(message: str) -> InferenceError:
         message: says why; it may contain names of any length from the request.
     """
     return InferenceError(message[:_MAX_MESSAGE])
+
+
+def _description(given: RequestInput) -> tuple[str, str, list[int], Any]:
+    datatype = getattr(given.datatype, "value", given.datatype)
+    return given.name, datatype, given.shape, getattr(given.data, "root", given.data)
 
 
 def _metadata(info: TensorInfo) -> MetadataTensor:

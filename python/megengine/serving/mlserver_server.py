@@ -16,7 +16,8 @@ from mlserver.rest import server as rest_server
 from mlserver.types import InferenceRequest, TensorData
 from mlserver.utils import install_uvloop_event_loop
 
-from .mlserver_runtime import DTYPES, WANTS_ARRAYS, refusal
+from .mlserver_runtime import WANTS_ARRAYS, refusal
+from .protocol import DTYPES
 
 
 class ArrayServicer(InferenceServicer):

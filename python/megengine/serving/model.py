@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from megenginelite import LiteConfig, LiteGlobal, LiteNetwork
-from megenginelite.struct import LiteAlgoSelectStrategy, LiteTensorPhase
+from megenginelite.struct import LiteAlgoSelectStrategy, LiteDeviceType, LiteTensorPhase
 
 CIPHER = "aes-256-gcm"
 DEFAULT_MAX_BATCH = 32
 _MAX_KNOWN_SHAPES = 4096
+_DEVICES = {"cpu": LiteDeviceType.LITE_CPU, "cuda": LiteDeviceType.LITE_CUDA}
 
 # The names of the Open Inference Protocol. Lite has no other element types.
 _PROTOCOL_NAMES = {
@@ -68,6 +69,7 @@ class ServedModel:
         key_file: file with the key of an encrypted model, as ``mge-crypt keygen`` writes it.
         threads: number of CPU threads; 0: all that this process may use.
         fast_run_cache: file of measured algorithm times, which is read and extended.
+        device: ``"cpu"``, or ``"cuda"`` for the first NVIDIA GPU.
         max_batch: largest number of rows of a run; None: 32, or 1 without a batch dimension.
     Attributes:
         inputs, outputs: lists of TensorInfo.
@@ -91,13 +93,14 @@ class ServedModel:
         key_file: str | Path | None = None,
         threads: int = 0,
         fast_run_cache: str | Path | None = None,
+        device: str = "cpu",
         max_batch: int | None = None,
     ) -> None:
         self.plan_cache_misses = 0
         self._path = path
         self._lock = threading.Lock()
         self._planned: set[tuple] = set()
-        self._network = _load(path, key_file, threads, fast_run_cache, max_batch)
+        self._network = _load(path, key_file, threads, fast_run_cache, device, max_batch)
         names = self._network.get_all_input_name()
         self._input_tensors = {
             name: self._network.get_io_tensor(name, LiteTensorPhase.LITE_INPUT) for name in names
@@ -201,6 +204,37 @@ class ServedModel:
         self.rows(arrays)
         return self._run(arrays)
 
+    def run_rows(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Compute the outputs of any number of rows, in batches of the planned sizes.
+
+        Args:
+            arrays: an array for each input.
+        Returns:
+            New arrays by the names of outputs.
+        Raises:
+            RuntimeError: the engine refuses the values, or memory is short.
+            ValueError: an array does not fit, or the model has no batch dimension.
+        """
+        self.require_batch()
+        rows = {len(array) for array in arrays.values()}
+        if len(rows) != 1:
+            raise ValueError(f"the inputs have {sorted(rows)} rows")
+        left = range(rows.pop())
+        pieces = []
+        while left or not pieces:
+            size = max(size for size in self.batch_sizes if size <= max(len(left), 1))
+            part, left = left[:size], left[size:]
+            # Without rows one row shows the shapes.
+            chosen = {
+                name: array[part.start : part.stop]
+                if part
+                else np.zeros_like(array, shape=(1, *array.shape[1:]))
+                for name, array in arrays.items()
+            }
+            outputs = self.run(chosen)
+            pieces.append({name: value[: len(part)] for name, value in outputs.items()})
+        return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
     def _run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         shapes = tuple(arrays[name].shape for name in self._input_tensors)
         with self._lock:
@@ -276,14 +310,15 @@ def _load(
     key_file: str | Path | None,
     threads: int,
     fast_run_cache: str | Path | None,
+    device: str,
     max_batch: int | None,
 ) -> LiteNetwork:
-    config = LiteConfig()
+    config = LiteConfig(_DEVICES[device])
     if key_file is not None:
         LiteGlobal.update_decryption_key(CIPHER, read_key(key_file))
         config.bare_model_cryption_name = CIPHER
     network = LiteNetwork(config)
-    if threads:
+    if threads and device == "cpu":
         network.threads_number = threads
     if fast_run_cache is not None:
         LiteGlobal.set_persistent_cache(fast_run_cache, always_sync=True)
