@@ -70,7 +70,9 @@ def parser() -> argparse.ArgumentParser:
         epilog="The server has no authentication and no encryption; it listens on this machine"
         " only unless --host says otherwise. Ctrl-C ends it.",
     )
-    made.add_argument("model", type=Path, help="a .mge, ONNX or MegEngine file")
+    made.add_argument(
+        "model", type=Path, help="a .mge, ONNX or MegEngine file, or a folder with one"
+    )
     made.add_argument("--name", help="the model's name in requests; default: the file's name")
     made.add_argument("--engine", choices=list(_ENGINES), default="mlserver", help="the server")
     made.add_argument(
@@ -97,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--threads", type=_positive, help="CPU threads of an instance; default: CPUs / instances"
     )
+    made.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="runs the model")
     made.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
     made.add_argument("--http-port", type=_port, default=8080)
     made.add_argument("--grpc-port", type=_port, default=8081)
@@ -110,22 +113,37 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def _model_in(path: Path) -> Path:
+    """The model in a folder, as KServe mounts it; a file as it is."""
+    if not path.is_dir():
+        return path
+    files = sorted(file for file in path.iterdir() if file.is_file() and file.name[0] != ".")
+    models = [file for file in files if file.suffix in (".mge", ".onnx")] or files
+    if len(models) != 1:
+        raise ServeError(USAGE, f"{path} has {len(models)} models; name one of them")
+    return models[0]
+
+
 def service_of(arguments: argparse.Namespace) -> Service:
     """Return the service that a command line describes.
 
     Args:
         arguments: the parsed command line.
     Raises:
-        ServeError: the model's name cannot be part of an address.
+        ServeError: the folder has no model or several, the model's name cannot be part of an
+            address, or the engine does not run on the device.
     """
+    model = _model_in(arguments.model)
     name = arguments.name
     if name is None:
-        name = re.sub(r"[^\w.-]+", "_", arguments.model.stem)
+        name = re.sub(r"[^\w.-]+", "_", model.stem)
     if not re.fullmatch(r"[\w-][\w.-]*", name):
         raise ServeError(USAGE, f"--name: {name!r} has other characters than letters, digits, ._-")
+    if arguments.engine == "triton" and arguments.device != "cpu":
+        raise ServeError(USAGE, "--engine triton runs models on CPUs only")
     cpus = len(os.sched_getaffinity(0))
     return Service(
-        model=arguments.model,
+        model=model,
         name=name,
         instances=arguments.instances,
         max_batch=arguments.max_batch,
@@ -134,6 +152,7 @@ def service_of(arguments: argparse.Namespace) -> Service:
         fast_run_cache=arguments.fast_run,
         threads=arguments.threads
         or (max(cpus // arguments.instances, 1) if arguments.instances > 1 else 0),
+        device=arguments.device,
         host=arguments.host,
         http_port=arguments.http_port,
         grpc_port=arguments.grpc_port,

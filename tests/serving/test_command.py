@@ -51,6 +51,7 @@ def test_without_the_package_the_error_names_it(models, run_serve):
         (["--key-file", "absent"], 2, "No such file or directory: 'absent'"),
         (["--http-port", "9", "--grpc-port", "9"], 2, "have to differ"),
         (["--engine", "other"], 2, "invalid choice: 'other'"),
+        (["--engine", "triton", "--device", "cuda"], 2, "runs models on CPUs only"),
     ],
 )
 def test_usage_errors(models, run_serve, arguments, code, message):
@@ -58,6 +59,20 @@ def test_usage_errors(models, run_serve, arguments, code, message):
     assert done.returncode == code
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_folder_with_one_model(models, run_serve, tmp_path):
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    assert "has 0 models" in run_serve(mount).stderr
+    (mount / "net.mge").write_bytes(models["classifier"].read_bytes())
+    (mount / "README").write_text("")
+    assert run_serve(mount, "--write-only", tmp_path / "r").returncode == 0
+    assert (tmp_path / "r/net/model.mge").exists()
+    (mount / "other.onnx").write_bytes(b"")
+    done = run_serve(mount)
+    assert done.returncode == 2
+    assert "has 2 models" in done.stderr
 
 
 def test_errors_of_files(run_serve, tmp_path):

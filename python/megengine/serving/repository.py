@@ -23,6 +23,7 @@ class Service:
         key_file: the key of an encrypted model; its path is written, its content is not.
         fast_run_cache: file of measured algorithm times.
         threads: number of CPU threads of an instance; 0: the CPUs divided by the instances.
+        device: ``"cpu"`` or ``"cuda"``.
         host: address at which the server listens.
         http_port, grpc_port, metrics_port: its ports.
     """
@@ -35,6 +36,7 @@ class Service:
     key_file: Path | None = None
     fast_run_cache: Path | None = None
     threads: int = 0
+    device: str = "cpu"
     host: str = "127.0.0.1"
     http_port: int = 8080
     grpc_port: int = 8081
@@ -70,6 +72,7 @@ def write_mlserver(service: Service, folder: Path, copy_model: bool) -> None:
         "max_delay": service.max_delay / 1000,
         "max_batch": service.max_batch,
         "threads": service.threads,
+        "device": service.device if service.device != "cpu" else None,
         "key_file": service.key_file and str(service.key_file.absolute()),
         "fast_run_cache": service.fast_run_cache and str(service.fast_run_cache.absolute()),
     }
