@@ -32,10 +32,9 @@ Support supports(const Problem& p) {
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     onednn::ThreadScope scope(p.threads);
-    return onednn::prepared(
-        onednn::Call(describe(p), {onednn::input(DNNL_ARG_FROM, 0, *onednn::memory_desc(p.inputs[0])),
-                                   onednn::output(DNNL_ARG_TO, 0, *onednn::memory_desc(p.outputs[0]))}),
-        p.threads);
+    onednn::Call call(describe(p), {onednn::input(DNNL_ARG_FROM, 0, *onednn::memory_desc(p.inputs[0])),
+                                    onednn::output(DNNL_ARG_TO, 0, *onednn::memory_desc(p.outputs[0]))});
+    return onednn::prepared(onednn::CallState{std::move(call), p.threads});
 }
 
 }  // namespace
