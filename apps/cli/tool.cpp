@@ -238,7 +238,7 @@ Json make_report(const Invocation& invocation) {
 }
 
 void require_stdout() {
-    if (is_stdout_closed) throw UserError("stdout is closed, but the output goes there");
+    if (is_stdout_closed) throw UserError("stdout is closed, but the output is written to it");
 }
 
 void write_report(const Invocation& invocation, const Json& report) {

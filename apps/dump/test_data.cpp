@@ -104,7 +104,7 @@ ImageLayout image_layout(const Value& input) {
             return {first == 1, false, shape[first + 2], shape[first], shape[first + 1]};
     }
     fail("an image cannot be the input '", input.name, "' of shape ", shape,
-         "; it has to have 1 or 3 channels, before or behind height and width");
+         "; it has to have 1 or 3 channels, before or after height and width");
 }
 
 // Bilinear with pixel centres at half-integers, like OpenCV.

@@ -139,7 +139,7 @@ void add_prune(cli::App& app) {
     command.add_flag("--other-machines", job->other_machines,
                      "Of other processors, instruction sets or library versions than here");
     command.add_flag("--damaged", job->damaged, "Not as they were written");
-    command.add_flag("--doubtful", job->doubtful, "Measured beside other work, so that they are not trusted");
+    command.add_flag("--doubtful", job->doubtful, "Measured during other work, so that they are not trusted");
     command.add_option("--keep-fastest", job->keep_fastest, "All but the N fastest of each problem")
         ->check(cli::whole_number(1, 1'000'000))
         ->type_name("N");

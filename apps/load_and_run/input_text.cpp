@@ -67,7 +67,7 @@ private:
             ++at_;
         }
         if (next() != closing)
-            refuse_input(mistake(closing ? "a ']' is missing" : "there is text behind the end"));
+            refuse_input(mistake(closing ? "a ']' is missing" : "there is text after the end"));
         if (closing) ++at_;
         if (extents_.size() <= depth) extents_.resize(depth + 1, -1);
         if (extents_[depth] >= 0 && extents_[depth] != children + 1)

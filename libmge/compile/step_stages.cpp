@@ -102,7 +102,7 @@ void check_outputs(Compilation& c) {
         if (c.order.schedule.is_dynamic[size_t(c.graph.outputs()[i])])
             throw_user(named(c.options, "force_output_use_user_specified_memory"),
                        text("the shape of output ", i,
-                            " is found out at run time, so nobody can give memory ", "for it"),
+                            " is known only at run time, so no memory can be given for it"),
                        ErrorClass::value);
 }
 
@@ -167,7 +167,7 @@ void assign_threads(Compilation& c) {
     if (c.options.async_exec_level > 1 && thread_of_place[0] == 0)
         c.ignore("async_exec_level", text(c.options.async_exec_level), "the program runs at one place");
     if (!c.options.comp_seq_sync_device && are_on_host(c.places))
-        c.ignore("comp_seq_sync_device", "false", "the work of a CPU is done when it has been asked for");
+        c.ignore("comp_seq_sync_device", "false", "the work of a CPU is done when it is enqueued");
     if (thread_of_place[0] == 0) return;
     for (auto& step : c.order.schedule.steps)
         c.enqueue_plan.threads.push_back(threads_of(c, step, thread_of_place));

@@ -144,7 +144,7 @@ Miss explain_refusal(std::span<const CacheRow* const> own, const SelectOptions& 
     auto* wanted =
         first([&](auto& row) { return row.is_intact && options.accepts(row.measured.attributes); });
     if (!wanted)
-        return {MissReason::attribute, "no algorithm measured has the attributes asked for", *intact};
+        return {MissReason::attribute, "no measured algorithm has the requested attributes", *intact};
     return {MissReason::workspace_limit,
             text("'", wanted->measured.name, "' needs ", wanted->measured.workspace, " bytes, allowed are ",
                  options.workspace_limit),

@@ -25,7 +25,7 @@ void MemoryPairs::add(const void* virtual_address, void* physical_address, size_
         throw Error("a memory pair needs two addresses and a number of bytes");
     uintptr_t first = number_of(virtual_address), last = first + (bytes - 1);
     if (last < first)
-        throw Error(mge::text("a memory pair of ", bytes, " bytes goes beyond the address space"));
+        throw Error(mge::text("a memory pair of ", bytes, " bytes extends beyond the address space"));
     std::lock_guard lock(mutex_);
     // The piece that begins last before the end is the only one that can reach into the new one.
     auto other = before(last, device);

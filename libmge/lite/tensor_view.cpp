@@ -28,7 +28,7 @@ void check_axis(size_t axis, size_t start, size_t end, size_t step, size_t exten
                          ": ");
     };
     if (step == 0) throw Error(mge::text(who(), "steps are 1 or more"));
-    if (start > end) throw Error(mge::text(who(), "it starts behind its end"));
+    if (start > end) throw Error(mge::text(who(), "it starts after its end"));
     if (end > extent) throw Error(mge::text(who(), "the dimension has ", mge::counted(extent, "element")));
 }
 

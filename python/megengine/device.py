@@ -311,7 +311,7 @@ def get_cuda_device_property(device: int, device_type=DeviceType.CUDA) -> Device
 
 def _gpu(device: int, device_type) -> str:
     if str(getattr(device_type, "name", device_type)).lower() not in ("cuda", "gpu"):
-        raise RuntimeError(f"[device] only CUDA devices are asked so, got {device_type!r}")
+        raise RuntimeError(f"[device] only CUDA devices are supported, got {device_type!r}")
     return f"gpu{int(device)}"
 
 

@@ -226,7 +226,7 @@ def require_package(package: str) -> None:
     """
     if importlib.util.find_spec(package) is None:
         raise ServeError(
-            DEVICE, f"{package} is not installed; pip install 'megengine[serve]' brings it"
+            DEVICE, f"{package} is not installed; pip install 'megengine[serve]' installs it"
         )
 
 

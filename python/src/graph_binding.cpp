@@ -472,8 +472,8 @@ const Tensor* value_before_run(const Tensor& symbol) {
     if (!graph) return nullptr;
     auto* value = graph->known(symbol.impl()->symbol);
     if (!value)
-        throw UserError(text("what '", graph->name(symbol.impl()->symbol),
-                             "' is can only be told when its graph runs: dump the network and run it, or use "
+        throw UserError(text("the value of '", graph->name(symbol.impl()->symbol),
+                             "' is known only when its graph runs: dump the network and run it, or use "
                              "GraphInference"));
     return value;
 }

@@ -272,8 +272,9 @@ void add_function(PyObject* ops, const OpInfo& op) {
 }
 
 std::string make_update_doc(const OpInfo& op) {
-    return text("As ops.", op.name, "; the inputs get the outputs that have their place, without new memory ",
-                "where nobody else holds the old.");
+    return text("As ops.", op.name,
+                "; updates the inputs with the corresponding outputs, without new memory ",
+                "if the old value has no other owner.");
 }
 
 // Adds operators whose outputs update inputs, as functions that change these inputs.

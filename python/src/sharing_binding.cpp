@@ -173,8 +173,8 @@ nb::object to_capsule(nb::handle object, bool versioned, std::optional<bool> cop
     bool has_to = on_host != value.device().is_host() || !may_be_written(object.ptr());
     if (has_to && copy == false)
         throw_buffer_error(
-            "[to_dlpack] this Tensor can only be handed out as a copy: it lies on another "
-            "device, or in memory that nobody may write");
+            "[to_dlpack] this Tensor can only be exported as a copy: it is on another "
+            "device, or in read-only memory");
     bool is_copy = has_to || copy == true;
     if (is_copy) value = copied(value, on_host);
     auto waits = queue ? stream_of(stream, "to_dlpack") : std::nullopt;
@@ -301,7 +301,7 @@ nb::object from_capsule(nb::handle capsule, std::optional<bool> copy, std::optio
         return import_tensor<dlpack::ManagedVersioned>(capsule, copy, stream);
     if (PyCapsule_IsValid(capsule.ptr(), dlpack::Managed::name))
         return import_tensor<dlpack::Managed>(capsule, copy, stream);
-    throw UserError("[from_dlpack] expected a capsule of DLPack that nobody has used yet", ErrorClass::value);
+    throw UserError("[from_dlpack] expected an unused DLPack capsule", ErrorClass::value);
 }
 
 // Returns nullopt for a device whose queue has no stream.

@@ -585,7 +585,7 @@ TEST(BoundOutputs, AreCheckedWhenBound) {
     Graph dynamic = record({f32({6})}, [](const Tensors& x) {
         return Tensors{ops::cond_take(x[0], ops::greater(x[0], ops::mul(x[0], x[0])))[0]};
     });
-    EXPECT_THAT(error_of([&] { Program::compile(dynamic, o); }), HasSubstr("found out at run time"));
+    EXPECT_THAT(error_of([&] { Program::compile(dynamic, o); }), HasSubstr("known only at run time"));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ static void slice_beyond_the_ends(void) {
     fails(LITE_tensor_slice(tensor, zeros, longer, NULL, 2, &part), "the dimension has 6 elements");
     fails(LITE_tensor_slice(tensor, zeros, vast, NULL, 1, &part), "the dimension has 4 elements");
     fails(LITE_tensor_slice(tensor, vast, vast, NULL, 1, &part), "the dimension has 4 elements");
-    fails(LITE_tensor_slice(tensor, whole, zeros, NULL, 1, &part), "it starts behind its end");
+    fails(LITE_tensor_slice(tensor, whole, zeros, NULL, 1, &part), "it starts after its end");
     fails(LITE_tensor_slice(tensor, zeros, whole, zeros, 2, &part), "steps are 1 or more");
     fails(LITE_tensor_slice(tensor, zeros, whole, NULL, 3, &part), "3 numbers for a tensor");
     fails(LITE_tensor_slice(tensor, zeros, whole, NULL, 8, &part), "'start' has 8 numbers");

@@ -263,7 +263,7 @@ TEST(LiteTensor, InvalidSlices) {
     EXPECT_THAT(error({1}, {2, 3}), HasSubstr("start, end and step have 1, 2 and 0 numbers"));
     EXPECT_THAT(error({1, 2}, {2, 3}, {1}), HasSubstr("2, 2 and 1 numbers;"));
     EXPECT_THAT(error({0, 0, 0}, {1, 1, 1}), HasSubstr("3 numbers for a tensor of float32 {4, 8}"));
-    EXPECT_THAT(error({3}, {2}), HasSubstr("it starts behind its end"));
+    EXPECT_THAT(error({3}, {2}), HasSubstr("it starts after its end"));
     EXPECT_THAT(error({0, 3}, {4, 9}),
                 HasSubstr("dimension 1 from 3 to 9 in steps of 1: the dimension has 8 elements"));
     EXPECT_THAT(error({0}, {4}, {0}), HasSubstr("steps are 1 or more"));

@@ -64,7 +64,7 @@ TEST(InputText, ErrorsNameTheirPosition) {
     EXPECT_THAT(message_of([] { parse_literal("[1,2"); }), HasSubstr("a ']' is missing at character 5"));
     EXPECT_THAT(message_of([] { parse_literal("[1,2],[3]"); }), HasSubstr("differ in length"));
     EXPECT_THAT(message_of([] { parse_literal("1,[2]"); }), HasSubstr("mixed"));
-    EXPECT_THAT(message_of([] { parse_literal("1]"); }), HasSubstr("behind the end"));
+    EXPECT_THAT(message_of([] { parse_literal("1]"); }), HasSubstr("after the end"));
     EXPECT_THAT(message_of([] { parse_literal("1,,2"); }), HasSubstr("is not a number"));
     EXPECT_THAT(message_of([] { parse_literal(std::string(100000, '[')); }),
                 HasSubstr("nested more than 7 deep"));

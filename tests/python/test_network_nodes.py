@@ -315,7 +315,9 @@ def test_known_before_a_run():
     assert o.shapeof(0).numpy().tolist() == [2]
     assert int(o.shapeof(0) * 3) == 6
     for read in (o.numpy, o.item, o.tolist, lambda: float(o), lambda: bool(o)):
-        with pytest.raises(RuntimeError, match="what 'o' is can only be told when its graph runs"):
+        with pytest.raises(
+            RuntimeError, match="the value of 'o' is known only when its graph runs"
+        ):
             read()
 
 

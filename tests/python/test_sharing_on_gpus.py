@@ -111,7 +111,7 @@ def test_to_the_host_and_refusals():
     host = from_dlpack(x.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
     assert host.device.physical_name.startswith("cpu")
     np.testing.assert_array_equal(host.numpy(), [1, 2])
-    with pytest.raises(BufferError, match="only be handed out as a copy"):
+    with pytest.raises(BufferError, match="only be exported as a copy"):
         x.__dlpack__(dl_device=(1, 0), copy=False)
     with pytest.raises(BufferError, match="made on the Tensor's device"):
         x.__dlpack__(dl_device=(2, 7))

@@ -70,7 +70,7 @@ def test_an_entry_is_compared_with_its_header_before_it_is_unpacked(
 ):
     write_zeros(tmp_path / "bomb.npz", "x.npy", npy_header((2, 3)), 3 * GIB)
     ran = run_small("load_and_run", small_model, "--input", tmp_path / "bomb.npz", memory=GIB)
-    assert ran.returncode == MODEL and "its header asks for 152" in ran.stderr
+    assert ran.returncode == MODEL and "its header requires 152" in ran.stderr
 
 
 def test_unpacked_size_is_limited(run_small, small_model, tmp_path):

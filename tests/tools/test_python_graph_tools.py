@@ -123,7 +123,7 @@ def test_plans_for_tensorboard(run, plan, tmp_path):
 
 
 def test_folders_without_a_plan(run, tmp_path):
-    with pytest.raises(SystemExit, match="has none of graph.json"):
+    with pytest.raises(SystemExit, match="has no graph.json"):
         run(graph_info_analyze, "-i", tmp_path, "-o", tmp_path / "log")
     (tmp_path / "StaticMemoryInfo.json").write_text("{}")
     pytest.importorskip("tensorboard")

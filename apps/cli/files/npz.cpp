@@ -121,7 +121,7 @@ public:
         size_t needed = npy_size(bytes, label_);
         if (info_.size != needed)
             throw ModelError(text("'", label_, "' is not a readable .npy array: it has ", info_.size,
-                                  " bytes, its header asks for ", needed));
+                                  " bytes, its header requires ", needed));
         // Once for the bytes and once for the tensor.
         source_.budget.take(needed, 2);
         size_t start = bytes.size();

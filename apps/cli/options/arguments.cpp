@@ -181,8 +181,7 @@ void refuse_empty_values(const Strings& arguments) {
     for (auto& argument : arguments) {
         if (argument == "--") return;
         if (is_option(argument) && argument.find('=') == argument.size() - 1)
-            throw UsageError(text("'", argument, "' has no value"),
-                             "leave it out, or write one behind the =");
+            throw UsageError(text("'", argument, "' has no value"), "omit it, or write a value after the =");
     }
 }
 

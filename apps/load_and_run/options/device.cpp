@@ -101,7 +101,7 @@ void check(const DeviceOptions& o) {
     if (is_multi && o.threads)
         refuse_device("--threads", "contradicts --multithread; both say how many threads");
     if (o.cpu_default && (is_multi || o.threads > 1))
-        refuse_device("--cpu-default", "is one thread; drop it or the option that asks for more");
+        refuse_device("--cpu-default", "is one thread; omit it, or the option that requests more");
     if (o.cuda && o.requests_cpu()) refuse_device("--cuda", "contradicts the options for the CPU");
     if (!o.core_ids.empty() && !is_multi)
         refuse_device("--multi-thread-core-ids", "needs --multithread or --multithread-default");

@@ -92,11 +92,10 @@ constexpr std::array rows{
          .most = 2}),
     option<switches, &Switches::fuse_transposes>(
         {.field = "switches.fuse_transposes",
-         .doc = "Fuse transpositions into elementwise steps, whatever the level of elementwise fusion"}),
+         .doc = "Fuse transpositions into elementwise steps, at every level of elementwise fusion"}),
     option<switches, &Switches::fuse_reductions>(
         {.field = "switches.fuse_reductions",
-         .doc =
-             "Fuse a reduction at the end of elementwise steps, whatever the level of elementwise fusion"}),
+         .doc = "Fuse a reduction at the end of elementwise steps, at every level of elementwise fusion"}),
     option<switches, &Switches::compute_half>(
         {.field = "switches.compute_half",
          .doc = "Store weights and values between steps as float16, and compute in float16 where the device "
@@ -118,7 +117,7 @@ constexpr std::array rows{
          .doc = "Let values that are never alive together share memory; on by default"}),
     option<plan, &PlanOptions::copies_beside>(
         {.field = "plan.copies_beside",
-         .doc = "Copy between the host and a device in a stream of its own, where the device has one"}),
+         .doc = "Copy between the host and a device in a separate stream, if the device has one"}),
     option<plan, &PlanOptions::records_runs>(
         {.field = "plan.records_runs",
          .doc = "Start a run on a GPU with one call, from the second run on; on by default"}),
@@ -136,10 +135,9 @@ constexpr std::array rows{
     option<again, &Recompute::pool>(
         {.field = "recompute.pool",
          .doc = "Recomputation: sets of cuts that go into the next round, at least 2"}),
-    option<again, &Recompute::least_peak>(
-        {.field = "recompute.least_peak",
-         .unit = "MiB",
-         .doc = "Recomputation: give up no more than brings the peak below this"}),
+    option<again, &Recompute::least_peak>({.field = "recompute.least_peak",
+                                           .unit = "MiB",
+                                           .doc = "Recomputation: stop once the peak is below this"}),
     option<again, &Recompute::workers>({.field = "recompute.workers",
                                         .doc = "Recomputation: threads that search for cuts",
                                         .most = 1024,

@@ -174,7 +174,7 @@ private:
         if (ready.size() == n) return;
         auto stuck = size_t(std::ranges::find_if(missing, [](int m) { return m > 0; }) - missing.begin());
         refuse(text("has operators that need their own results: '", profile_.steps[stuck].id,
-                    "' is in or behind a cycle"));
+                    "' is in or after a cycle"));
     }
 
     // Chains of "this variable uses the memory of that one" must end.

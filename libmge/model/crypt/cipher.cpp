@@ -33,7 +33,7 @@ std::array<Cipher, 4> built_in() {
         {container_cipher, open_unnamed_container, seal_container, {aes_key_bytes}, nullptr, ""},
         {"AES_default", decrypt_megengine_aes, encrypt_megengine_aes, lengths(megengine_aes_key_bytes),
          shared(default_megengine_aes_key()),
-         "AES_default hides the content but does not protect it: whoever can write the file can change it "
+         "AES_default hides the content but does not protect it: anyone who can write the file can change it "
          "unnoticed"},
         {"RC4_default", decrypt_megengine_rc4, encrypt_megengine_rc4, lengths(megengine_rc4_key_bytes),
          shared(default_megengine_rc4_key()),

@@ -173,7 +173,7 @@ class SafetensorsFile(Mapping):
         _check(
             at == len(self._data),
             self._label,
-            f"its tensors have {at} bytes, behind the header there are {len(self._data)}",
+            f"its tensors have {at} bytes, after the header there are {len(self._data)}",
         )
 
     def __iter__(self) -> Iterator[str]:

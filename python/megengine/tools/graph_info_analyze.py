@@ -197,7 +197,7 @@ def main() -> None:
     args = parser.parse_args()
     try:
         if convert(args) == 0:
-            sys.exit(f"graph_info_analyze: {args.input!r} has none of {', '.join(_STEPS)}")
+            sys.exit(f"graph_info_analyze: {args.input!r} has no {' or '.join(_STEPS)}")
     except (OSError, ValueError, ImportError) as error:
         sys.exit(f"graph_info_analyze: {error}")
 

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(f"--{name}", action="store_true", help="as of load_and_run")
     for name in _SAME_WITH_VALUE:
         parser.add_argument(*_SHORT.get(name, ()), f"--{name}", help="as of load_and_run")
-    parser.add_argument("--warm-up", default="0", help="runs before those that are timed")
+    parser.add_argument("--warm-up", default="0", help="untimed runs before the timed ones")
     parser.add_argument("--custom-op-lib", help="a library with operators")
     parser.add_argument("--dump-cpp-model", help="write the model as it is after the passes")
     parser.add_argument("--load-input-data", help="pickle of an array, or of a dict of them")

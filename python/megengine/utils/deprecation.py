@@ -64,8 +64,8 @@ def deprecated_kwargs_default(version: str, kwargs_name: str, kwargs_pos: int) -
         def warned(*args, **kwargs):
             if len(args) <= kwargs_pos and kwargs_name not in kwargs:
                 _warn(
-                    f"the default of {kwargs_name} of {function.__qualname__} goes in version"
-                    f" {version}: say it"
+                    f"the default of {kwargs_name} of {function.__qualname__} is removed in version"
+                    f" {version}: give it explicitly"
                 )
             return function(*args, **kwargs)
 

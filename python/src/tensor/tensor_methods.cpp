@@ -207,7 +207,7 @@ PyGetSetDef tensor_properties[] = {
      nullptr},
     {"_quantised", get_quantised, nullptr, "The dtype if it is a quantised one, else None.", nullptr},
     {"_is_complex", get_is_complex, nullptr, "True if the elements are complex numbers.", nullptr},
-    {"device", get_device, nullptr, "Where the value lies.", nullptr},
+    {"device", get_device, nullptr, "The device of the value.", nullptr},
     {"_is_symbolic", get_is_symbolic, nullptr, "True for a value of a graph, which has no memory.", nullptr},
     {"name", get_name, set_name, "Name shown in dumped graphs.", nullptr},
     {"grad", get_grad, set_grad, "The gradient that the last backward pass stored, or None.", nullptr},

@@ -135,7 +135,7 @@ public:
     template <class T>
     T safe_cast() const {
         if (auto* value = std::get_if<T>(&value_)) return *value;
-        throw Error("a LiteAny holds a value of another type than the one asked for");
+        throw Error("a LiteAny holds a value of another type than the requested one");
     }
     // Whether it has the type, of which `value` becomes it then.
     template <class T>

@@ -26,7 +26,7 @@ public:
     std::string_view take(size_t count, const char* what) {
         size_t left = bytes_.size() - at_;
         if (count > left)
-            fail(text(what, " of ", counted(count, "byte"), " goes beyond the end, ", left, " are left"));
+            fail(text(what, " of ", counted(count, "byte"), " extends beyond the end, ", left, " are left"));
         std::string_view part = bytes_.substr(at_, count);
         at_ += count;
         return part;
@@ -92,7 +92,7 @@ void read_results(std::string_view value, CacheRow row, const std::string& label
         read_figures(reader, row.measured);
         rows.push_back(row);
     }
-    if (!reader.is_at_end()) reader.fail("there are bytes left behind the results");
+    if (!reader.is_at_end()) reader.fail("there are bytes after the results");
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ std::vector<CacheRow> parse_fastrun_cache(std::span<const std::byte> bytes, cons
             read_results(reader.block("a value"), row, label, budget, rows);
         }
     }
-    if (!reader.is_at_end()) reader.fail("there are bytes left behind the last category");
+    if (!reader.is_at_end()) reader.fail("there are bytes after the last category");
     return rows;
 }
 

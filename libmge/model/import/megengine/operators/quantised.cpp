@@ -63,7 +63,7 @@ Tensor real_input(const Site& site, size_t i) {
 
 const FileDType& quantised_input(const Site& site, size_t i) {
     auto* dtype = site.quantisation(i);
-    if (!dtype) unsupported("input ", i, " of dtype ", site.in(i).dtype(), " beside quantised ones");
+    if (!dtype) unsupported("input ", i, " of dtype ", site.in(i).dtype(), " next to quantised ones");
     return *dtype;
 }
 
