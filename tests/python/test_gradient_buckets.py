@@ -451,3 +451,28 @@ def test_a_backward_pass_that_fails_in_one_process_fails_in_all():
         return net.last.bias.grad.numpy().tolist()
 
     assert in_processes(2, work) == [[16.0], [16.0]]
+
+
+def test_the_last_bucket_is_small():
+    """The link is idle until the first bucket is complete, and the processor during the last."""
+
+    def work():
+        sizes = []
+        begin = _mge.ops.begin_reduction
+
+        def noted(*grads, **options):
+            sizes.append(sum(grad.numpy().nbytes for grad in grads) >> 10)
+            return begin(*grads, **options)
+
+        _mge.ops.begin_reduction = noted
+        w = [mge.Parameter(np.ones(64 << 10, np.float32)) for _ in range(10)]  # 256 KB
+        callback = dist.make_allreduce_cb("sum", bucket_bytes=1 << 20)
+        manager = GradManager().attach(w, callbacks=[callback])
+        with manager:
+            x = mge.Tensor(np.ones(64 << 10, np.float32))
+            for p in w:
+                x = x * p
+            manager.backward(x.sum())
+        return sizes
+
+    assert in_processes(2, work) == [[1024, 1024, 256, 256]] * 2

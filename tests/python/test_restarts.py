@@ -107,7 +107,9 @@ def test_many_failures_leave_nothing_behind():
     before = resources()
     with pytest.raises(AssertionError, match="exit with code"):
         launched(fail, max_restarts=failures - 1)()
-    after = resources()
+    end = time.monotonic() + 60
+    while (after := resources())[:2] != before[:2] and time.monotonic() < end:
+        time.sleep(0.1)  # threads of the last server may be about to end
     assert after[:2] == before[:2]
     assert after[2] <= before[2] + 2000, (before, after)
 
@@ -125,7 +127,7 @@ if sys.argv[1] == "hang":
 if rank == 1 and restarts < int(sys.argv[1]):
     os._exit(7)
 total = dist.functional.all_reduce_sum(mge.Tensor(rank + 1.0))
-print("total", float(total), "restarts", restarts, flush=True)
+sys.stdout.write(f"total {float(total)} restarts {restarts}\\n")
 """
 
 

@@ -23,6 +23,8 @@ from ..tensor import Tensor
 from ..utils.future import Future
 from .group import Group
 
+_LEAST_BUCKETS = 8  # if they exceed 1 MB: a whole bucket is exchanged after the last gradient
+_LAST_BYTES = 64 << 10  # smaller last buckets save no time
 _LIST_BYTES = 1 << 16  # size of a list of shapes that is exchanged for an error
 _numbers: dict[str, Iterator[int]] = {}  # number of the next buckets of each group, by its key
 
@@ -89,7 +91,8 @@ class GradientBuckets:
         order: positions of the parameters whose gradients are expected, in their order.
         group: the processes, all of which make the same object at the same time.
         reduce_method: ``"sum"`` or ``"mean"``.
-        bucket_bytes: size of a bucket.
+        bucket_bytes: size of a bucket. Buckets of more than 1 MB hold at most an eighth of all
+            gradients.
         wire_dtype: dtype in which float32 gradients are exchanged; None: their own.
         names: names of parameters by ``id``, for messages.
     Raises:
@@ -170,6 +173,8 @@ class GradientBuckets:
         )
 
     def _divide(self, order: list[int], bucket_bytes: int) -> list[_Bucket]:
+        total = sum(map(self._bytes, order))
+        bucket_bytes = min(bucket_bytes, max(total // _LEAST_BUCKETS, 1 << 20))
         buckets: list[_Bucket] = []
         open_ones: dict[str, _Bucket] = {}
         for i in order:
@@ -179,12 +184,30 @@ class GradientBuckets:
                 bucket = open_ones[dtype] = _Bucket(f"{self.prefix}{len(buckets)}", dtype)
                 buckets.append(bucket)
             bucket.members.append(i)
-            bucket.bytes += math.prod(shape) * np.dtype(self._params[i].dtype).itemsize
+            bucket.bytes += self._bytes(i)
             if bucket.bytes >= bucket_bytes:
                 del open_ones[dtype]
+        if buckets:
+            self._split_last(buckets, bucket_bytes)
         for bucket in buckets:
             bucket.members.sort()
         return buckets
+
+    def _bytes(self, i: int) -> int:
+        return math.prod(self._specs[i][0]) * np.dtype(self._params[i].dtype).itemsize
+
+    def _split_last(self, buckets: list[_Bucket], bucket_bytes: int) -> None:
+        """Make the last bucket small: nothing is computed while it is exchanged."""
+        last, least = buckets[-1], max(bucket_bytes // 64, _LAST_BYTES)
+        size, count = 0, 0
+        while size < least and count < len(last.members):
+            count += 1
+            size += self._bytes(last.members[-count])
+        if 2 * size <= last.bytes:
+            rest = _Bucket(f"{self.prefix}{len(buckets)}", last.dtype, last.members[-count:], size)
+            del last.members[-count:]
+            last.bytes -= size
+            buckets.append(rest)
 
     def begin(self, params: list[Tensor], order: list[int], local: dict[int, Tensor]) -> None:
         """Begin a backward pass.

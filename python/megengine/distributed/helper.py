@@ -268,7 +268,8 @@ class AllreduceCallback(BackwardCallback):
         group: the processes; None: all.
         backend: the name that ``get_backend`` returns meanwhile; None: the current one.
         bucket_bytes: size of a bucket, in bytes of gradients. Small buckets begin earlier, large
-            ones need fewer messages.
+            ones need fewer messages. Buckets of more than 1 MB hold at most an eighth of all
+            gradients.
         compress: ``"f16"`` or ``"bf16"`` to exchange float32 gradients in half of their bytes.
             They are summed and returned in that precision; a mean is divided before the sum, so it
             cannot overflow.
