@@ -16,6 +16,7 @@ megengine.quantization megengine.random megengine.distributions megengine.data
 megengine.data.dataset megengine.data.transform megengine.distributed
 megengine.distributed.checkpoint megengine.multiprocessing
 megengine.onnx megengine.hub megengine.serialization megengine.traced_module megengine.config
+megengine.serving.model megengine.serving.ray
 megengine.utils.network megengine.utils.network_node megengine.utils.comp_graph_tools
 megengine.utils.torch_convert megengine.utils.dlpack megengine.utils.profiler
 megengine.utils.module_stats megengine.utils.custom_op_tools megengine.utils.bn_fusion

@@ -16,7 +16,12 @@ import megengine.module as M
 from megengine.hub.fetcher import GitHTTPSFetcher
 
 # Modules that need packages of others.
-OPTIONAL = {"megengine.utils.tensorboard": "tensorboard"}
+OPTIONAL = {
+    "megengine.utils.tensorboard": "tensorboard",
+    "megengine.serving.metrics": "prometheus_client",
+    "megengine.serving.mlserver_runtime": "mlserver",
+    "megengine.serving.mlserver_server": "mlserver",
+}
 
 
 # The entry points of the repository that the examples of the hub name.

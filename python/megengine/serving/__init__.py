@@ -9,7 +9,8 @@ import importlib
 
 from .model import ServedModel, TensorInfo
 
-__all__ = ["MGERuntime", "ServedModel", "TensorInfo"]
+# Without MGERuntime: `from megengine.serving import *` works without MLServer.
+__all__ = ["ServedModel", "TensorInfo"]
 
 _HOMES = {"MGERuntime": ".mlserver_runtime"}
 

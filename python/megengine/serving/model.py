@@ -39,6 +39,10 @@ class TensorInfo:
         name: its name in the model.
         dtype: its element type.
         shape: its sizes; an open dimension is its name in the file, or None without one.
+    Example:
+        >>> info = TensorInfo("data", np.dtype("float32"), ("batch", 3, None))
+        >>> info.datatype, info.sizes, info.dimensions
+        ('FP32', [-1, 3, -1], 'batch, 3, ?')
     """
 
     name: str
@@ -82,9 +86,15 @@ class ServedModel:
         ValueError: the key is not hexadecimal, or ``max_batch`` is above 1 for a model without a
             batch dimension.
     Example:
-        >>> model = ServedModel("net.mge")
-        >>> model.run({"data": np.zeros((1, 3, 224, 224), "float32")})["score"].shape
-        (1, 1000)
+        >>> from megengine.jit import trace
+        >>> double = trace(lambda x: x * 2, symbolic=True, capture_as_const=True)
+        >>> _ = double(Tensor([[1.0, 2.0]]))
+        >>> _ = double.dump("double.mge", arg_names=["x"], output_names=["y"])
+        >>> model = ServedModel("double.mge")
+        >>> model.inputs[0].shape
+        ('batch', 2)
+        >>> model.run({"x": np.ones((1, 2), "float32")})["y"]
+        array([[2., 2.]], dtype=float32)
     """
 
     def __init__(

@@ -25,12 +25,10 @@ class Predictor:
         RuntimeError: the model cannot be loaded.
         ValueError: it has no batch dimension.
     Example:
+        >>> options = {"path": "flowers.mge"}
         >>> scored = data.map_batches(
-        ...     Predictor,
-        ...     fn_constructor_kwargs={"path": "flowers.mge"},
-        ...     concurrency=2,
-        ...     num_cpus=1,
-        ... )
+        ...     Predictor, fn_constructor_kwargs=options, concurrency=2, num_cpus=1
+        ... )  # doctest: +SKIP
     """
 
     def __init__(
@@ -101,7 +99,8 @@ def deployment(
         max_delay: milliseconds that a request waits for a full batch.
         options: ``key_file``, ``threads`` and ``fast_run_cache`` of ServedModel.
     Example:
-        >>> serve.run(deployment("flowers.mge", replicas=2), route_prefix="/flowers")
+        >>> app = deployment("flowers.mge", replicas=2)  # doctest: +SKIP
+        >>> serve.run(app, route_prefix="/flowers")  # doctest: +SKIP
     """
     # Here because Predictor needs no part of Ray.
     from ray import serve
