@@ -3,6 +3,7 @@
 
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/rows/quantise_rows.h"
+#include "libmge/kernel/cpu/rows/step_rows.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/quantize/quantisation.h"
 
@@ -15,14 +16,19 @@ struct State {
     StepRange range;
     bool relu;
     StepRounding rounding;
+    bool rounds_shortly;
 };
 
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     auto& p = problem.as<QuantizedAdd::Params>();
+    constexpr size_t y_scale = 4;
+    auto* scale =
+        problem.is_constant(y_scale) ? static_cast<const float*>(context.constants[y_scale]) : nullptr;
     return Prepared::make(
         State{problem.inputs[0].shape.numel(), problem.inputs[0].dtype, problem.inputs[1].dtype,
-              step_range(QuantizedAdd::name, p.dtype, p.lower, p.upper), p.relu, p.rounding});
+              step_range(QuantizedAdd::name, p.dtype, p.lower, p.upper), p.relu, p.rounding,
+              p.rounding == StepRounding::half_even && scale && cpu::rounds_shortly(*scale)});
 }
 
 cpu::StepSum sum_of(const State& s, const Launch& launch) {
@@ -40,7 +46,8 @@ cpu::StepSum sum_of(const State& s, const Launch& launch) {
             .is_a_signed = s.a == DType::i8,
             .is_b_signed = s.b == DType::i8,
             .relu = s.relu,
-            .is_even = s.rounding == StepRounding::half_even};
+            .is_even = s.rounding == StepRounding::half_even,
+            .is_short = s.rounds_shortly};
 }
 
 void run_reference(const Prepared& prepared, const Launch& launch) {

@@ -155,28 +155,9 @@ const TileKernels& kernels_of(const QuadTile& tile) {
 
 float rounding_error_of_inverse(float scale) { return float(1 / double(scale) - double(1 / scale)); }
 
-// Multiplied without a rounding in between, as by the vector instruction.
-float short_quotient(float x, float scale) {
-    return std::fma(x, 1 / scale, x * rounding_error_of_inverse(scale));
-}
-
 }  // namespace
 
 bool has_quads() { return cpu_isa() >= Isa::avx512_vnni; }
-
-// Both quotients are off by less than one of the last digits, so they can only round differently next to the
-// halves. Those of negative numbers are alike.
-bool rounds_shortly(float scale) {
-    constexpr int most = 256, around = 4;
-    if (!(scale > 0x1p-60f && scale < 0x1p60f)) return false;
-    for (int i = 0; i <= most; ++i) {
-        auto x = float((i + 0.5) * double(scale));
-        for (int j = 0; j < around; ++j) x = std::nextafter(x, 0.f);
-        for (int j = -around; j <= around; ++j, x = std::nextafter(x, INFINITY))
-            if (std::rint(x / scale) != std::rint(short_quotient(x, scale))) return false;
-    }
-    return true;
-}
 
 std::optional<QuadSteps> quad_steps(const StepMaking& m, std::span<const float> scales, bool may_be_short) {
     const bool is_relu = m.activation == Activation::relu;

@@ -45,9 +45,6 @@ struct QuadSteps {
     bool is_short;  // the quotient needs no correction
     bool is_whole;  // the bounds are those of the byte
 };
-// True if rounding x * inverse + x * rounded_off gives the same step as rounding x / scale for all x whose
-// step is less than 256 in magnitude.
-bool rounds_shortly(float scale);
 // Nullopt if the steps need other operations. `may_be_short` is the result of rounds_shortly(m.y_scale), or
 // false.
 std::optional<QuadSteps> quad_steps(const StepMaking& m, std::span<const float> scales, bool may_be_short);

@@ -62,10 +62,8 @@ struct WantedSteps {
         return HWY_NATIVE_FMA && may_bound_first() && scale > 0x1p-60f && scale < 0x1p60f;
     }
     // Bounds may also be applied last, in i16, if numbers of at most `most` have quotients that fit in i32.
-    // That is not faster if one instruction extracts bytes from all lanes.
     bool may_bound_last(float most) const {
-        return HWY_TARGET > HWY_AVX3 && is_even && may_correct() && std::abs(zero) <= 0x1p14f &&
-               most <= scale * 0x1p30f;
+        return is_even && may_correct() && std::abs(zero) <= 0x1p14f && most <= scale * 0x1p30f;
     }
 };
 
@@ -147,6 +145,16 @@ struct CorrectedEven {
     }
 };
 
+// The same without the correction, which rounds_shortly() permits.
+struct ShortEven {
+    Simd inverse, rounded_off;
+
+    explicit ShortEven(const WantedSteps& s)
+        : inverse(Simd::fill(1 / s.scale)),
+          rounded_off(Simd::fill(float(1 / double(s.scale) - double(1 / s.scale)))) {}
+    HWY_INLINE Simd quotient(Simd x) const { return multiply_add(x, inverse, x * rounded_off); }
+};
+
 // f of the one that makes them.
 template <class F>
 HWY_INLINE auto with_steps_of(const WantedSteps& wanted, const F& f) {
@@ -215,11 +223,11 @@ struct OneByOne {
 };
 // Or with bounds applied last, in i16, where one instruction clips two vectors; or with no bounds if they are
 // those of the byte, because narrowing saturates.
-template <bool is_signed, bool is_whole_range>
+template <bool is_signed, bool is_whole_range, class Division = CorrectedEven>
 struct BoundedLast {
     using Wide = hn::Repartition<int16_t, I32>;
     using Narrow = hn::Rebind<std::conditional_t<is_signed, int8_t, uint8_t>, Wide>;
-    CorrectedEven division;
+    Division division;
     hn::Vec<Wide> zero, lower, upper;
 
     explicit BoundedLast(const WantedSteps& s)
@@ -233,14 +241,31 @@ struct BoundedLast {
         both = hn::SaturatedAdd(both, zero);
         return is_whole_range ? both : hn::Min(hn::Max(both, lower), upper);
     }
+#if HWY_TARGET <= HWY_AVX3
+    // Lanes have four of each vector; all of a vector come together.
+    static HWY_INLINE hn::Vec<hn::ScalableTag<uint8_t>> narrowed(hn::Vec<Wide> ab, hn::Vec<Wide> cd) {
+        const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        __m512i all = is_signed ? _mm512_packs_epi16(ab.raw, cd.raw) : _mm512_packus_epi16(ab.raw, cd.raw);
+        return hn::Vec<hn::ScalableTag<uint8_t>>{_mm512_permutexvar_epi32(order, all)};
+    }
+#endif
     HWY_INLINE void store_wide(hn::Vec<Wide> both, uint8_t* y) const {
         const hn::Rebind<uint8_t, Wide> bytes;
         hn::StoreU(in_order(hn::BitCast(bytes, hn::DemoteTo(Narrow(), both))), bytes, y);
     }
-    HWY_INLINE void store(Simd a, Simd b, uint8_t* y) const { store_wide(steps(a, b), y); }
+    HWY_INLINE void store(Simd a, Simd b, uint8_t* y) const {
+#if HWY_TARGET <= HWY_AVX3
+        auto ab = steps(a, b);
+        hn::StoreU(hn::LowerHalf(narrowed(ab, ab)), hn::Half<hn::ScalableTag<uint8_t>>(), y);
+#else
+        store_wide(steps(a, b), y);
+#endif
+    }
     HWY_INLINE void store(Simd a, Simd b, Simd c, Simd d, uint8_t* y) const {
         auto ab = steps(a, b), cd = steps(c, d);
-#if HWY_TARGET == HWY_AVX2
+#if HWY_TARGET <= HWY_AVX3
+        hn::StoreU(narrowed(ab, cd), hn::ScalableTag<uint8_t>(), y);
+#elif HWY_TARGET == HWY_AVX2
         // The first four of each vector from both lanes.
         const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         __m256i all = is_signed ? _mm256_packs_epi16(ab.raw, cd.raw) : _mm256_packus_epi16(ab.raw, cd.raw);
@@ -254,15 +279,15 @@ struct BoundedLast {
 };
 
 // f of the one for bounds that come last.
-template <class F>
+template <class Division = CorrectedEven, class F>
 HWY_INLINE auto with_bounds_last(const WantedSteps& wanted, bool is_signed, const F& f) {
     bool is_whole_range = wanted.lowest() + wanted.zero == (is_signed ? -128.f : 0.f) &&
                           wanted.upper == (is_signed ? 127.f : 255.f);
     if (is_signed)
-        return is_whole_range ? f(std::type_identity<BoundedLast<true, true>>())
-                              : f(std::type_identity<BoundedLast<true, false>>());
-    return is_whole_range ? f(std::type_identity<BoundedLast<false, true>>())
-                          : f(std::type_identity<BoundedLast<false, false>>());
+        return is_whole_range ? f(std::type_identity<BoundedLast<true, true, Division>>())
+                              : f(std::type_identity<BoundedLast<true, false, Division>>());
+    return is_whole_range ? f(std::type_identity<BoundedLast<false, true, Division>>())
+                          : f(std::type_identity<BoundedLast<false, false, Division>>());
 }
 
 }  // namespace mge::cpu::HWY_NAMESPACE

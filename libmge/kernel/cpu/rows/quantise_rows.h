@@ -19,7 +19,8 @@ enum class FakeSteps : uint8_t { rounded_then_shifted, shifted_then_rounded };
 struct StepSum {
     float a_scale, b_scale, y_scale, a_zero, b_zero, y_zero, lower, upper;
     bool is_a_signed, is_b_signed, relu;
-    bool is_even;  // halves go to the even step
+    bool is_even;   // halves go to the even step
+    bool is_short;  // rounds_shortly(y_scale) is known to be true
 };
 
 struct QuantiseRows {

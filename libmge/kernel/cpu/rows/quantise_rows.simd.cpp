@@ -9,6 +9,7 @@
 
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/rows/make_steps.h"
+#include "libmge/kernel/cpu/rows/map_bytes.h"
 #include "libmge/kernel/cpu/rows/quantise_rows.h"
 #include "libmge/kernel/cpu/rows/rows.h"
 #include "libmge/kernel/cpu/simd.h"
@@ -129,12 +130,16 @@ void add(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSu
         s.relu ? Activation::relu : Activation::none, s.is_even, s.y_scale, s.y_zero, s.lower, s.upper};
     float most_a = std::abs(s.a_scale) * (256 + std::abs(s.a_zero));
     float most_b = std::abs(s.b_scale) * (256 + std::abs(s.b_zero));
-    if (wanted.may_bound_last(most_a + most_b))
-        return with_bounds_last(wanted, s.lower < 0, [&]<class Bounded>(std::type_identity<Bounded>) {
-            auto* add = s.is_a_signed || s.is_b_signed ? add_by<CorrectedEven, Bounded, AnySteps>
-                                                       : add_by<CorrectedEven, Bounded, UnsignedSteps>;
-            add(a, b, y, n, s, wanted);
-        });
+    auto add_bounded = [&]<class Bounded>(std::type_identity<Bounded>) {
+        auto* add = s.is_a_signed || s.is_b_signed ? add_by<CorrectedEven, Bounded, AnySteps>
+                                                   : add_by<CorrectedEven, Bounded, UnsignedSteps>;
+        add(a, b, y, n, s, wanted);
+    };
+    if (wanted.may_bound_last(most_a + most_b)) {
+        const bool is_short = s.is_short && wanted.lowest() > -256 && wanted.highest() < 256;
+        return is_short ? with_bounds_last<ShortEven>(wanted, s.lower < 0, add_bounded)
+                        : with_bounds_last(wanted, s.lower < 0, add_bounded);
+    }
     with_steps_of(wanted, [&]<class StepsOf>(std::type_identity<StepsOf>) {
         add_by<StepsOf, OneByOne<StepsOf>, AnySteps>(a, b, y, n, s, wanted);
     });
@@ -219,7 +224,9 @@ HWY_EXPORT(make_quantise_rows);
 const QuantiseRows& quantise_rows() {
     static const QuantiseRows best = [] {
         limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_quantise_rows)();
+        QuantiseRows rows = HWY_DYNAMIC_DISPATCH(make_quantise_rows)();
+        if (permutes_bytes()) rows.map = map_by_permutes;
+        return rows;
     }();
     return best;
 }

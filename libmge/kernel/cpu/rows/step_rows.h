@@ -55,4 +55,8 @@ struct StepKernels {
 };
 const StepKernels& step_kernels();
 
+// True if two products give the same nearest integers as x / scale, half to even: x times the inverse of the
+// scale, plus x times the rounding error of that inverse. Quotients have to be less than 256 in magnitude.
+bool rounds_shortly(float scale);
+
 }  // namespace mge::cpu

@@ -241,5 +241,29 @@ const StepKernels& step_kernels() {
     return best;
 }
 
+namespace {
+
+// Multiplied without a rounding in between, as by the vector instruction.
+float short_quotient(float x, float scale) {
+    const float inverse = 1 / scale, rounded_off = float(1 / double(scale) - double(inverse));
+    return std::fma(x, inverse, x * rounded_off);
+}
+
+}  // namespace
+
+// Both quotients are off by less than one of the last digits, so they can only round differently next to the
+// halves. Those of negative numbers are alike.
+bool rounds_shortly(float scale) {
+    constexpr int most = 256, around = 4;
+    if (!(scale > 0x1p-60f && scale < 0x1p60f)) return false;
+    for (int i = 0; i <= most; ++i) {
+        auto x = float((i + 0.5) * double(scale));
+        for (int j = 0; j < around; ++j) x = std::nextafter(x, 0.f);
+        for (int j = -around; j <= around; ++j, x = std::nextafter(x, INFINITY))
+            if (std::rint(x / scale) != std::rint(short_quotient(x, scale))) return false;
+    }
+    return true;
+}
+
 }  // namespace mge::cpu
 #endif
