@@ -192,46 +192,44 @@ private:
     int64_t line_, piece_;
 };
 
-// Fetches the weight of the next block while a block is multiplied.
-struct Fetch {
-    const int8_t* from;
-    int64_t step;
-};
+// The product of a tile with a block of channels, but for the tile's place.
+cpu::QuadTile tile_of_block(const DirectRun& run, int64_t block) {
+    auto& c = run.c;
+    const int64_t first_channel = block * columns;
+    return {.stride = c.g.stride[1] * c.g.ic,
+            .parts = c.parts,
+            .part_bytes = c.part_bytes,
+            .columns = std::min(columns, c.g.oc - first_channel),
+            .weight = c.weight.data() + first_channel * c.k(),
+            .start = run.start + first_channel,
+            .scale = run.scale + first_channel,
+            .y_stride = c.g.oc};
+}
 
-void run_tile(const DirectRun& run, const TilePixels& pixels, int64_t block, const Fetch& fetch) {
+void run_tile(const DirectRun& run, const TilePixels& pixels, int64_t block, cpu::QuadTile& tile) {
     auto& c = run.c;
     auto& g = c.g;
-    const int64_t first_channel = block * columns, half = (pixels.count + 1) / 2;
-    const int64_t x_step = g.stride[1] * g.ic;
-    const uint8_t* x = run.x + pixels.line * g.stride[0] * c.line_bytes() + pixels.first * x_step;
-    const int64_t y = (run.first_pixel + pixels.line * g.out[1] + pixels.first) * g.oc + first_channel;
-    cpu::QuadTile tile{.x = x,
-                       .later = pixels.has_two_lines ? x + g.stride[0] * c.line_bytes() : x + half * x_step,
-                       .stride = x_step,
-                       .parts = c.parts,
-                       .part_bytes = c.part_bytes,
-                       .rows = pixels.has_two_lines ? 2 * pixels.count : pixels.count,
-                       .columns = std::min(columns, g.oc - first_channel),
-                       .weight = c.weight.data() + first_channel * c.k(),
-                       .start = run.start + first_channel,
-                       .scale = run.scale + first_channel,
-                       .next = fetch.from,
-                       .next_step = fetch.step};
+    const int64_t half = (pixels.count + 1) / 2, line = g.stride[0] * c.line_bytes();
+    const int64_t y = (run.first_pixel + pixels.line * g.out[1] + pixels.first) * g.oc + block * columns;
+    tile.x = run.x + pixels.line * line + pixels.first * tile.stride;
+    tile.later = tile.x + (pixels.has_two_lines ? line : half * tile.stride);
+    tile.rows = pixels.has_two_lines ? 2 * pixels.count : pixels.count;
     if (run.steps) {
         tile.y = run.launch.out<uint8_t>(0) + y;
         tile.y_later = tile.y + (pixels.has_two_lines ? g.out[1] : half) * g.oc;
-        tile.y_stride = g.oc;
         return cpu::multiply_quads(tile, *run.steps);
     }
     alignas(64) std::array<int32_t, size_t(cpu::quad_rows * columns)> sums;
     alignas(64) static constexpr std::array<int32_t, size_t(columns)> nothing{};
     cpu::multiply_quads(tile, sums.data());
     // The pixels of two whole lines are neighbours, too.
-    finish_block(c.epilogue, run.scales, run.launch,
-                 {sums.data(), nothing.data(), columns, tile.rows, tile.columns, first_channel, y, 1, g.oc});
+    finish_block(
+        c.epilogue, run.scales, run.launch,
+        {sums.data(), nothing.data(), columns, tile.rows, tile.columns, block * columns, y, 1, g.oc});
 }
 
-// A thread's unit of work.
+// A thread's unit of work. While a block is multiplied with the first chunk, the weight of the next one is
+// fetched.
 void run_part(const DirectRun& run, Part tiles, Part blocks) {
     auto& c = run.c;
     const int64_t weight_bytes = blocks.size() * columns * c.k(), block_bytes = columns * c.k();
@@ -242,13 +240,14 @@ void run_part(const DirectRun& run, Part tiles, Part blocks) {
         chunk.end = std::min(tiles.end, chunk.begin + std::max<int64_t>(1, fit));
         const bool is_first = chunk.begin == tiles.begin;
         const int64_t slice = is_first ? pieces(block_bytes, chunk.size()) : 0;
-        const int64_t step = is_first ? pieces(columns * word, chunk.size()) : 0;
         const TileWalk first(c, chunk.begin);
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
-            Fetch fetch{c.weight.data() + std::min(block + 1, blocks.end - 1) * block_bytes, step};
+            cpu::QuadTile tile = tile_of_block(run, block);
+            tile.next = c.weight.data() + std::min(block + 1, blocks.end - 1) * block_bytes;
+            tile.next_step = is_first ? pieces(columns * word, chunk.size()) : 0;
             TileWalk walk = first;
-            for (int64_t tile = chunk.begin; tile < chunk.end; ++tile, walk.advance(), fetch.from += slice)
-                run_tile(run, walk.pixels(), block, fetch);
+            for (int64_t i = chunk.begin; i < chunk.end; ++i, walk.advance(), tile.next += slice)
+                run_tile(run, walk.pixels(), block, tile);
         }
     }
 }
