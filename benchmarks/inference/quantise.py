@@ -10,10 +10,12 @@ that run.py shows is that of the quantising, too.
 import argparse
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization.shape_inference import quant_pre_process
 
 BUILD = Path(__file__).resolve().parents[2] / "build/release"
 SAMPLES = 3
@@ -43,15 +45,19 @@ def quantise(name, folder, tool):
         return
     with np.load(f"{source}.case.npz") as case:
         x = case["x"].astype(np.float32)
-    quantize_static(
-        f"{source}.onnx",
-        f"{target}.onnx",
-        Samples(x),
-        quant_format=QuantFormat.QDQ,
-        activation_type=QuantType.QUInt8,
-        weight_type=QuantType.QInt8,
-        per_channel=True,
-    )
+    with tempfile.TemporaryDirectory() as scratch:
+        # Batch norms go into weights, and weights are constants, whoever wrote the model.
+        folded = f"{scratch}/{name}.onnx"
+        quant_pre_process(f"{source}.onnx", folded, skip_symbolic_shape=True)
+        quantize_static(
+            folded,
+            f"{target}.onnx",
+            Samples(x),
+            quant_format=QuantFormat.QDQ,
+            activation_type=QuantType.QUInt8,
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+        )
     for ending in ("case.npz", "x.f32", "y.f32"):
         shutil.copyfile(f"{source}.{ending}", f"{target}.{ending}")
     subprocess.run([tool, "convert", f"{target}.onnx", f"{target}.mge"], check=True)
