@@ -18,6 +18,18 @@ using Table = std::vector<std::vector<std::string>>;
 
 const char* name_of(ProfileSide side) { return side == ProfileSide::device ? "device" : "host"; }
 
+// Returns the limit by arithmetic; the highest one of its steps for a row of several.
+double most_operations_per_s(const Profile& profile, const Peak& peak, const ProfileRow& row) {
+    if (row.step >= 0) return profile.most_operations_per_s(peak, profile.steps[size_t(row.step)]);
+    auto& steps = profile.steps;
+    const bool is_type = std::ranges::find(steps, row.type, &ProfileStep::type) != steps.end();
+    double most = 0;
+    for (auto& step : steps)
+        if (!is_type || step.type == row.type)
+            most = std::max(most, profile.most_operations_per_s(peak, step));
+    return most;
+}
+
 // Returns the fraction of the roofline: the lower of the limits by arithmetic and by memory.
 std::optional<double> share_of_roof(const Profile& profile, const ProfileRow& row) {
     auto* peak = profile.roof();
@@ -25,7 +37,8 @@ std::optional<double> share_of_roof(const Profile& profile, const ProfileRow& ro
     bool is_elsewhere =
         row.step >= 0 && !profile.devices.empty() && profile.is_on_host(profile.steps[size_t(row.step)]);
     if (is_elsewhere) return {};
-    double roof = std::min(peak->operations_per_s, *row.operations / *row.bytes * peak->bytes_per_s);
+    double roof = std::min(most_operations_per_s(profile, *peak, row),
+                           *row.operations / *row.bytes * peak->bytes_per_s);
     return *row.operations_per_s() / roof;
 }
 
@@ -85,6 +98,9 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
     if (auto* peak = profile.roof())
         stream << "measured peak: " << scaled_text(peak->operations_per_s, 1000, "FLOP/s")
                << (peak->arithmetic.empty() ? "" : " in " + printable(peak->arithmetic)) << ", "
+               << (peak->byte_operations_per_s > 0
+                       ? scaled_text(peak->byte_operations_per_s, 1000, "OP/s") + " of bytes, "
+                       : "")
                << scaled_text(peak->bytes_per_s, 1024, "B/s")
                << (peak->is_busy ? " (on a busy machine; it may be higher)" : "") << '\n';
 }
@@ -164,7 +180,7 @@ void print_rows(std::ostream& stream, const Profile& profile, const std::vector<
         std::ranges::any_of(rows, [&](auto& row) { return share_of_roof(profile, row).value_or(0) > 1; });
     if (is_above)
         stream << "above 100% of roof: data lay in caches, or the algorithm needs fewer operations than are "
-                  "counted\n";
+                  "counted, or multiplies shorter numbers than its input's\n";
 }
 
 void print_side(std::ostream& stream, const Profile& profile, ProfileSide side,
@@ -304,6 +320,7 @@ cli::Json to_json(const Profile& profile, const Shown& shown) {
     auto* peak = profile.roof();
     json["peak"] = peak ? cli::Json{{"operations_per_s", peak->operations_per_s},
                                     {"bytes_per_s", peak->bytes_per_s},
+                                    {"byte_operations_per_s", peak->byte_operations_per_s},
                                     {"busy", peak->is_busy}}
                         : cli::Json(nullptr);
     json["device"] = rows_json(profile, shown.device);

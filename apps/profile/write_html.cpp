@@ -114,6 +114,8 @@ private:
             json_.member("time", *times_[size_t(index)]);
             json_.member("operations", step.operations);
             json_.member("bytes", step.bytes);
+            if (auto* roof = profile_.roof())
+                json_.member("most_operations_per_s", profile_.most_operations_per_s(*roof, step));
             json_.member("inputs", shapes_text(profile_.input_shapes(step), " "));
             json_.member("outputs", shapes_text(profile_.output_shapes(step), " "));
             json_.member("sources", step.sources);

@@ -40,10 +40,11 @@ double rate_of(Fn&& work) {
     return done / std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double compute(int threads) {
+// Operations of so many rounds on each thread.
+double compute(int threads, double (*rounds)(int64_t)) {
     std::vector<double> done(size_t(threads), 0);
     par_for(threads, threads, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) done[size_t(i)] = cpu::multiply_adds(rounds_per_run);
+        for (int64_t i = begin; i < end; ++i) done[size_t(i)] = rounds(rounds_per_run);
     });
     double sum = 0;
     for (double d : done) sum += d;
@@ -167,13 +168,20 @@ std::optional<Peak> measure_peak(int threads) {
         return std::nullopt;
     }
     auto witness = system_witness(threads);
-    Peak measured = best_of_many({[&] { return rate_of([&] { return compute(threads); }); },
-                                  [&] { return rate_of([&] { return move(threads, x, y); }); },
-                                  [&] { return is_quiet(*witness); }});
-    auto path = kept_peaks_path();
-    if (!path) return measured;
-    std::string key = text(cpu_model(), " | ", name_of(cpu_isa()), " | ", threads);
-    return join_kept_peak(*path, key, measured);
+    Peak measured = best_of_many(
+        {[&] { return rate_of([&] { return compute(threads, cpu::multiply_adds); }); },
+         [&] { return rate_of([&] { return move(threads, x, y); }); }, [&] { return is_quiet(*witness); }});
+    Peak of_bytes{.bytes_per_s = measured.bytes_per_s, .is_busy = measured.is_busy};
+    for (int i = 0; i < short_runs; ++i)
+        of_bytes.operations_per_s = std::max(of_bytes.operations_per_s,
+                                             rate_of([&] { return compute(threads, cpu::multiply_bytes); }));
+    if (auto path = kept_peaks_path()) {
+        std::string key = text(cpu_model(), " | ", name_of(cpu_isa()), " | ", threads);
+        measured = join_kept_peak(*path, key, measured);
+        of_bytes = join_kept_peak(*path, key + " | bytes", of_bytes);
+    }
+    measured.byte_operations_per_s = of_bytes.operations_per_s;
+    return measured;
 }
 
 }  // namespace mge

@@ -12,8 +12,8 @@
 
 namespace mge {
 
-// f32 multiply-adds on registers, and bytes moved between the cores and a memory larger than the caches.
-// Takes about a third of a second, and 128 MiB; nullopt where those are not there.
+// f32 multiply-adds and products of bytes on registers, and bytes moved between the cores and a memory larger
+// than the caches. Takes about a third of a second, and 128 MiB; nullopt where those are not there.
 MGE_API std::optional<Peak> measure_peak(int threads);
 
 // The rates of one short run each, and whether the machine is quiet. Tests have their own.

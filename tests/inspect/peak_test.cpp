@@ -42,6 +42,20 @@ TEST_F(Peaks, MatchesTheMachine) {
     EXPECT_LE(measure_peak(1).value().operations_per_s, most_hertz * units * operations * lanes);
 }
 
+// Sums of 16-bit pairs, of four bytes, or of tiles: up to 2 units of so many products, and 1024 a cycle.
+TEST_F(Peaks, MatchesTheMachineForBytes) {
+    constexpr double most_hertz = 6e9, units = 2, operations = 2;
+    const Isa isa = cpu_isa();
+    double products = isa >= Isa::amx           ? 1024
+                      : isa >= Isa::avx512_vnni ? 64
+                      : isa >= Isa::avx512      ? 32
+                      : isa >= Isa::avx2        ? 16
+                                                : 8;
+    const double rate = measure_peak(1).value().byte_operations_per_s;
+    EXPECT_GT(rate, 1e8);
+    EXPECT_LE(rate, most_hertz * units * operations * products);
+}
+
 // Rates that rise and fall as given; the machine is quiet or not.
 Peak best_of(const std::vector<double>& rates, bool is_quiet) {
     size_t at = 0;

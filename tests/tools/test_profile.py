@@ -131,7 +131,8 @@ def test_missing_host_times(run_tool, profile):
 def test_units_are_of_one_kind(run_tool, profile):
     """Bytes by 1024, operations by 1000."""
     out = run_tool("mge-profile", "show", profile[0], "--top", "0", "--peak").out
-    assert re.search(r"measured peak: [\d.]+ [GT]FLOP/s, [\d.]+ [MG]iB/s", out)
+    peaks = r"measured peak: [\d.]+ [GT]FLOP/s, [\d.]+ [GT]OP/s of bytes, [\d.]+ [MG]iB/s"
+    assert re.search(peaks, out)
     assert not re.search(r"\d [KMGT](B|FLO)\b", out)
 
 
@@ -167,6 +168,30 @@ def test_show_compares_with_the_peak(run_tool, profile):
     measured = run_tool("mge-profile", "show", PROFILES / "mlp.profile.json", "--peak")
     assert measured.result["peak"]["operations_per_s"] > 1e9
     assert "measured peak" in measured.out
+
+
+def test_show_compares_products_of_bytes_with_their_peak(run_tool, profile, tmp_path):
+    content = json.loads(profile[0].read_text())
+    content["host"]["peak"] = {
+        "operations_per_s": 1e12,
+        "byte_operations_per_s": 4e12,
+        "bytes_per_s": 1e18,
+    }
+
+    def shares(dtype):
+        for step in content["steps"]:
+            content["values"][step["inputs"][0]]["dtype"] = dtype
+        file = tmp_path / f"{dtype}.json"
+        file.write_text(json.dumps(content))
+        by_step = run_tool("mge-profile", "show", file).result["device"]
+        by_type = ("--aggregate", "sum", "--aggregate-by", "type")
+        return by_step + run_tool("mge-profile", "show", file, *by_type).result["device"]
+
+    floats, bytes_ = shares("float32"), shares("uint8")
+    assert any(r["share_of_roof"] for r in floats)
+    for one, other in zip(floats, bytes_, strict=True):
+        if one["share_of_roof"]:
+            assert other["share_of_roof"] == pytest.approx(one["share_of_roof"] / 4)
 
 
 @pytest.mark.parametrize("busy", [True, False])

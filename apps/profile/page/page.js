@@ -36,7 +36,7 @@ for (const s of steps) {
   s.bandwidth = s.bytes !== null && s.time > 0 ? s.bytes / s.time : null;
   // The roof above an operator is the lower of what the arithmetic and what the memory allow.
   const roof = data.peak && s.operations && s.bytes
-    ? Math.min(data.peak.operations_per_s, s.operations / s.bytes * data.peak.bytes_per_s) : null;
+    ? Math.min(s.most_operations_per_s, s.operations / s.bytes * data.peak.bytes_per_s) : null;
   s.of_roof = roof && s.rate !== null ? s.rate / roof : null;
 }
 
@@ -220,9 +220,11 @@ function drawRoofline() {
   if (!points.length) return;
   const intensity = (s) => s.operations / s.bytes;
   const log = Math.log10, range = (values) => [Math.floor(log(Math.min(...values))), Math.ceil(log(Math.max(...values)) + 1e-9)];
-  const ridge = peak ? peak.operations_per_s / peak.bytes_per_s : 1;
+  // One roof for each arithmetic that operators do.
+  const tops = peak ? [...new Set([peak.operations_per_s, ...points.map((s) => s.most_operations_per_s)])] : [];
+  const ridge = peak ? Math.max(...tops) / peak.bytes_per_s : 1;
   const [x0, x1] = range([...points.map(intensity), ridge / 4, ridge * 4]);
-  const [y0, y1] = range([...points.map((s) => s.rate), ...(peak ? [peak.operations_per_s] : [])]);
+  const [y0, y1] = range([...points.map((s) => s.rate), ...tops]);
   const left = 92, bottom = height - 34;
   const x = (v) => left + (log(v) - x0) / (x1 - x0) * (width - left - 14), y = (v) => bottom - (log(v) - y0) / (y1 - y0) * (bottom - 12);
   for (let e = x0; e <= x1; e++) {
@@ -234,10 +236,10 @@ function drawRoofline() {
     element("text", { x: left - 8, y: y(10 ** e) + 4, "text-anchor": "end" }, round(asCount(10 ** e, "FLOP/s")), svg);
   }
   label(svg, (left + width) / 2, height - 6, "operations per byte", width);
-  if (peak) {
-    const start = 10 ** x0, top = peak.operations_per_s;
+  for (const top of tops) {
+    const start = 10 ** x0;
     const lowest = Math.max(start, 10 ** y0 / peak.bytes_per_s);
-    const bend = Math.max(lowest, ridge);
+    const bend = Math.max(lowest, top / peak.bytes_per_s);
     element("path", { class: "roof", d: `M${x(lowest)} ${y(Math.min(top, lowest * peak.bytes_per_s))}L${x(bend)} ${y(top)}H${x(10 ** x1)}` }, null, svg);
   }
   for (const s of [...points].sort((a, b) => b.time - a.time).slice(0, 3000)) {

@@ -101,6 +101,7 @@ struct Peak {
     double operations_per_s = 0, bytes_per_s = 0;
     bool is_busy = false;         // other work ran meanwhile: it may be higher
     std::string arithmetic = {};  // type of the products, "float16"; empty: f32 multiply-adds of the host
+    double byte_operations_per_s = 0;  // products of bytes; 0: unknown
 };
 
 // A device other than the host that ran steps.
@@ -140,6 +141,8 @@ struct MGE_API Profile {
     bool is_on_host(const ProfileStep& step) const;
     // The peak of the device that ran the steps, if it is a single, known one.
     const Peak* roof() const;
+    // Operations per second that a step can reach at most, by the dtype of its first input.
+    double most_operations_per_s(const Peak& peak, const ProfileStep& step) const;
 };
 
 // Writes the file completely or not at all. UserError if the path is not writable.

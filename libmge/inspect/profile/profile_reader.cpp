@@ -65,6 +65,10 @@ private:
         if (auto busy = peak->find("busy")) p.is_busy = busy->boolean("peak.busy");
         if (auto words = peak->find("arithmetic"))
             p.arithmetic = read_text(*words, "peak.arithmetic", budget_);
+        if (auto bytes = peak->find("byte_operations_per_s")) {
+            p.byte_operations_per_s = bytes->number("peak.byte_operations_per_s");
+            if (p.byte_operations_per_s <= 0) refuse("has a peak that is not positive");
+        }
         return p;
     }
 
@@ -327,6 +331,13 @@ bool Profile::is_on_host(const ProfileStep& step) const {
 const Peak* Profile::roof() const {
     auto& found = devices.empty() ? peak : devices.front().peak;
     return found && devices.size() <= 1 ? &*found : nullptr;
+}
+
+double Profile::most_operations_per_s(const Peak& peak, const ProfileStep& step) const {
+    const int first = step.inputs.empty() ? -1 : step.inputs[0];
+    const std::string_view dtype = first < 0 ? "" : std::string_view(values[size_t(first)].dtype);
+    const bool is_byte = dtype == name_of(DType::u8) || dtype == name_of(DType::i8);
+    return is_byte && peak.byte_operations_per_s > 0 ? peak.byte_operations_per_s : peak.operations_per_s;
 }
 
 bool Profile::has_side(ProfileSide side) const {

@@ -83,6 +83,8 @@ void write_peak(JsonWriter& json, const std::optional<Peak>& peak) {
         json.member("bytes_per_s", peak->bytes_per_s);
         if (peak->is_busy) json.member("busy", true);
         if (!peak->arithmetic.empty()) json.member("arithmetic", peak->arithmetic);
+        if (peak->byte_operations_per_s > 0)
+            json.member("byte_operations_per_s", peak->byte_operations_per_s);
     });
 }
 

@@ -45,6 +45,30 @@ double multiply_adds(int64_t rounds) {
     return double(rounds) * 12 * 2 * double(hn::Lanes(d));
 }
 
+double multiply_pairs(int64_t rounds) {
+    const hn::ScalableTag<int32_t> d;
+    const hn::ScalableTag<int16_t> pairs;
+    const auto b = hn::Set(pairs, 1);
+    auto start = [&](int i) { return hn::Set(d, i); };
+    auto s0 = start(0), s1 = start(1), s2 = start(2), s3 = start(3), s4 = start(4), s5 = start(5);
+    // Each product has another factor: equal ones would be computed once.
+    auto added = [&](hn::Vec<hn::ScalableTag<int32_t>> sum) {
+        auto unused = hn::Zero(d);
+        return hn::ReorderWidenMulAccumulate(d, hn::BitCast(pairs, sum), b, sum, unused);
+    };
+    for (int64_t i = 0; i < rounds; ++i) {
+        s0 = added(s0);
+        s1 = added(s1);
+        s2 = added(s2);
+        s3 = added(s3);
+        s4 = added(s4);
+        s5 = added(s5);
+    }
+    volatile int32_t used = hn::GetLane(hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), hn::Add(s4, s5)));
+    (void)used;
+    return double(rounds) * 6 * 2 * double(hn::Lanes(pairs));
+}
+
 void stream_triad(const float* x, float* y, int64_t n) {
     const F32 d;
     const auto half = hn::Set(d, 0.5f);
@@ -62,11 +86,17 @@ HWY_AFTER_NAMESPACE();
 namespace mge::cpu {
 
 HWY_EXPORT(multiply_adds);
+HWY_EXPORT(multiply_pairs);
 HWY_EXPORT(stream_triad);
 
 double multiply_adds(int64_t rounds) {
     limit_highway_targets();
     return HWY_DYNAMIC_DISPATCH(multiply_adds)(rounds);
+}
+
+double multiply_pairs(int64_t rounds) {
+    limit_highway_targets();
+    return HWY_DYNAMIC_DISPATCH(multiply_pairs)(rounds);
 }
 
 void stream_triad(const float* x, float* y, int64_t n) {
