@@ -43,8 +43,8 @@ OpenEngine load(const EngineInfo& engine) {
 
 }  // namespace
 
-std::shared_ptr<MessageCommunicator> open_engine(const std::string& name, const EngineSettings& settings) {
-    return std::shared_ptr<MessageCommunicator>(load(find_engine(name))(settings));
+std::shared_ptr<Communicator> open_engine(const std::string& name, const EngineSettings& settings) {
+    return std::shared_ptr<Communicator>(load(find_engine(name))(settings));
 }
 
 }  // namespace mge

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "libmge/base/api.h"
-#include "libmge/comm/message_communicator.h"
+#include "libmge/comm/communicator.h"
 
 namespace mge {
 
@@ -18,10 +18,9 @@ struct EngineSettings {
 
 // Opens the engine `name`: "gloo", "openmpi" or "mpich". UserError names the package to install if its plugin
 // was not built, or if the engine's own library is missing on this machine.
-MGE_API std::shared_ptr<MessageCommunicator> open_engine(const std::string& name,
-                                                         const EngineSettings& settings);
+MGE_API std::shared_ptr<Communicator> open_engine(const std::string& name, const EngineSettings& settings);
 
 // The function that a plugin exports as `mge_open_engine`. The caller owns the result.
-using OpenEngine = MessageCommunicator* (*)(const EngineSettings&);
+using OpenEngine = Communicator* (*)(const EngineSettings&);
 
 }  // namespace mge

@@ -4,12 +4,12 @@
 #include <chrono>
 #include <utility>
 
-#include "libmge/base/socket.h"
+#include "libmge/base/interruption.h"
 
 namespace mge {
 namespace {
 
-constexpr std::chrono::milliseconds interruption_interval(100);
+constexpr std::chrono::milliseconds watch_interval(100);
 
 }  // namespace
 
@@ -20,47 +20,51 @@ EngineThread::~EngineThread() {
         std::lock_guard lock(mutex_);
         is_ending_ = true;
     }
-    changed_.notify_all();
+    given_.notify_one();
     thread_.join();
 }
 
-void EngineThread::run(std::function<void()> work, const std::function<void()>& abort) {
+void EngineThread::run(const std::function<void()>& work, const std::function<bool()>& has_to_stop,
+                       const std::function<void()>& abort) {
     std::unique_lock lock(mutex_);
-    work_ = std::move(work);
-    changed_.notify_all();
-    auto is_done = [&] { return !work_; };
-    while (!changed_.wait_for(lock, interruption_interval, is_done)) {
+    work_ = &work;
+    lock.unlock();
+    given_.notify_one();
+    lock.lock();
+    std::exception_ptr interruption;
+    while (!done_.wait_for(lock, watch_interval, [&] { return !work_; })) {
         lock.unlock();
         try {
-            check_interruption();
+            if (!interruption) check_interruption();
         } catch (...) {
-            abort();
-            lock.lock();
-            changed_.wait(lock, is_done);
-            error_ = nullptr;
-            throw;
+            interruption = std::current_exception();
         }
+        if (interruption || has_to_stop()) abort();
         lock.lock();
     }
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    auto error = std::exchange(error_, nullptr);
+    if (interruption) std::rethrow_exception(interruption);
+    if (error) std::rethrow_exception(error);
 }
 
 void EngineThread::loop() {
     std::unique_lock lock(mutex_);
     for (;;) {
-        changed_.wait(lock, [&] { return work_ || is_ending_; });
+        given_.wait(lock, [&] { return work_ || is_ending_; });
         if (is_ending_) return;
         lock.unlock();
         std::exception_ptr error;
         try {
-            work_();
+            (*work_)();
         } catch (...) {
             error = std::current_exception();
         }
         lock.lock();
         error_ = error;
         work_ = nullptr;
-        changed_.notify_all();
+        lock.unlock();
+        done_.notify_one();
+        lock.lock();
     }
 }
 

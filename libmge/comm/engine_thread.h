@@ -19,17 +19,18 @@ public:
     EngineThread(const EngineThread&) = delete;
     EngineThread& operator=(const EngineThread&) = delete;
 
-    // Runs `work` on the thread, returns when it is done, and rethrows what it throws. The wait can be
-    // interrupted (base/socket.h): `abort` is then called on the caller's thread, and has to make `work` end.
-    // One call at a time.
-    void run(std::function<void()> work, const std::function<void()>& abort);
+    // Runs `work` on the thread, returns when it is done, and rethrows what it throws. The caller's thread
+    // asks about ten times a second whether the work has to stop, and whether the wait is interrupted
+    // (base/interruption.h). If so, it calls `abort`, as often, until the work has ended. One call at a time.
+    void run(const std::function<void()>& work, const std::function<bool()>& has_to_stop,
+             const std::function<void()>& abort);
 
 private:
     void loop();
 
     std::mutex mutex_;
-    std::condition_variable changed_;
-    std::function<void()> work_;  // empty: the last one is done
+    std::condition_variable given_, done_;
+    const std::function<void()>* work_ = nullptr;  // null: the last one is done
     std::exception_ptr error_;
     bool is_ending_ = false;
     std::thread thread_;

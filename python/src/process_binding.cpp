@@ -10,15 +10,15 @@
 
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "libmge/base/error.h"
-#include "libmge/base/socket.h"
+#include "libmge/base/interruption.h"
 #include "libmge/comm/engine.h"
-#include "libmge/comm/process_mesh.h"
 #include "libmge/ops/collective/exchange_queue.h"
 #include "libmge/ops/collective/host_exchange.h"
 #include "libmge/ops/collective/reduction.h"
@@ -29,17 +29,6 @@ namespace nb = nanobind;
 namespace mge::python {
 namespace {
 
-// The mesh that listens and is not connected yet.
-std::shared_ptr<ProcessMesh>& listening_mesh() {
-    static std::shared_ptr<ProcessMesh> mesh;
-    return mesh;
-}
-
-int listen_for_processes(const std::string& host) {
-    listening_mesh() = std::make_shared<ProcessMesh>(host);
-    return listening_mesh()->port();
-}
-
 // Python handles signals only on its main thread: that of the process, or the only one after fork().
 void look_for_signals() {
     if (::gettid() != ::getpid()) return;
@@ -47,21 +36,9 @@ void look_for_signals() {
     if (PyErr_CheckSignals() != 0) throw PythonError{};
 }
 
-void connect(int rank, const std::vector<std::pair<std::string, int>>& processes,
-             const std::vector<std::string>& tokens, int patience, double limit) {
-    auto mesh = std::move(listening_mesh());
-    if (!mesh) throw UserError("[connect_processes] listen_for_processes was not called");
-    std::vector<ProcessAddress> addresses;
-    for (auto& [host, port] : processes) addresses.push_back({host, port});
-    nb::gil_scoped_release released;
-    auto longest_silence = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(limit));
-    mesh->connect(rank, addresses, tokens, std::chrono::seconds(patience), longest_silence);
-    set_communicator(std::move(mesh));
-}
-
 // The engine that is open and not joined with the other processes yet.
-std::shared_ptr<MessageCommunicator>& open_communicator() {
-    static std::shared_ptr<MessageCommunicator> communicator;
+std::shared_ptr<Communicator>& open_communicator() {
+    static std::shared_ptr<Communicator> communicator;
     return communicator;
 }
 
@@ -74,16 +51,25 @@ nb::bytes open_named_engine(const std::string& engine, const std::string& host, 
     return nb::bytes(address.data(), address.size());
 }
 
-void join_processes(const std::vector<nb::bytes>& addresses, double patience, double limit) {
+std::chrono::milliseconds milliseconds(double seconds) {
+    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+void join_processes(const std::vector<nb::bytes>& addresses, double patience, double limit,
+                    const std::vector<std::pair<std::string, std::string>>& proofs,
+                    const std::string& record) {
     auto communicator = std::move(open_communicator());
     if (!communicator) throw UserError("[join_processes] open_engine was not called");
     std::vector<std::string> texts;
     for (auto& address : addresses) texts.emplace_back(address.c_str(), address.size());
+    Proofs given;
+    for (auto& [sent, expected] : proofs) {
+        given.sent.push_back(sent);
+        given.expected.push_back(expected);
+    }
     nb::gil_scoped_release released;
-    auto milliseconds = [](double seconds) {
-        return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
-    };
-    communicator->join(texts, milliseconds(patience), milliseconds(limit));
+    communicator->set_record_path(record);
+    communicator->join(texts, milliseconds(patience), milliseconds(limit), given);
     set_communicator(std::move(communicator));
 }
 
@@ -93,6 +79,8 @@ std::vector<nb::bytes> exchange_bytes(nb::bytes mine, const std::string& what) {
     if (!processes) throw UserError("[exchange_bytes] this process has no others");
     size_t bytes = mine.size();
     std::vector<std::string> all(size_t(processes->size()), std::string(bytes, '\0'));
+    std::vector<int64_t> ranks(all.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
     all[size_t(processes->rank())].assign(mine.c_str(), bytes);
     {
         nb::gil_scoped_release released;
@@ -101,8 +89,9 @@ std::vector<nb::bytes> exchange_bytes(nb::bytes mine, const std::string& what) {
             if (other != processes->rank())
                 transfers.push_back({other, std::as_bytes(std::span(all[size_t(processes->rank())])),
                                      std::as_writable_bytes(std::span(all[size_t(other)]))});
-        auto turn = processes->take_turn();
-        processes->exchange(what, transfers);
+        processes->exchange(std::make_shared<const ExchangeInfo>(ExchangeInfo::Parts{
+                                .operation = what, .group = std::move(ranks), .bytes = bytes}),
+                            transfers);
     }
     std::vector<nb::bytes> result;
     for (auto& text : all) result.emplace_back(text.data(), text.size());
@@ -116,7 +105,11 @@ std::vector<nb::bytes> gather_bytes(nb::bytes mine, const std::vector<int64_t>& 
     std::vector<std::byte> all(mine.size() * ranks.size());
     {
         nb::gil_scoped_release released;
-        ops::exchange_on_host({{ops::CollectiveMode::all_gather, ranks, rank}, DType::u8, what}, from, all);
+        ops::exchange_on_host({{ops::CollectiveMode::all_gather, ranks, rank},
+                               DType::u8,
+                               std::make_shared<const ExchangeInfo>(ExchangeInfo::Parts{
+                                   .operation = what, .group = ranks, .bytes = mine.size()})},
+                              from, all);
     }
     std::vector<nb::bytes> result;
     for (size_t i = 0; i < ranks.size(); ++i)
@@ -130,12 +123,16 @@ void abort_reduction(const std::string& reduction, const std::vector<int64_t>& r
     ops::abort_reduction({.reduction = reduction, .ranks = ranks, .rank = rank, .first = first});
 }
 
-void close_processes(bool has_failed) {
+void write_flight_record() {
+    if (auto processes = communicator()) processes->write_record();
+}
+
+void close_processes(const std::string& failure) {
+    nb::gil_scoped_release released;
     auto processes = communicator();
     if (!processes) return;
-    nb::gil_scoped_release released;
     ops::ExchangeQueue::of_process().cancel();  // no caller waits for its jobs any more
-    processes->close(has_failed);
+    processes->close(failure);
     set_communicator(nullptr);
 }
 
@@ -144,9 +141,6 @@ void close_processes(bool has_failed) {
 void add_processes(PyObject* object) {
     set_interruption(look_for_signals);
     auto module = nb::borrow<nb::module_>(object);
-    module.def("listen_for_processes", listen_for_processes, nb::arg("host"),
-               "Listens at an address of this machine and returns the port. Raises RuntimeError if that "
-               "fails.");
     module.def(
         "open_engine", open_named_engine, nb::arg("engine"), nb::arg("host"), nb::arg("rank"),
         nb::arg("size"),
@@ -154,9 +148,14 @@ void add_processes(PyObject* object) {
         "others reach it. RuntimeError if its plugin or its library is not installed.");
     module.def(
         "join_processes", join_processes, nb::arg("addresses"), nb::arg("patience"), nb::arg("limit"),
+        nb::arg("proofs"), nb::arg("record"),
         "Connects the open engine with those of the other processes, whose addresses are given by rank. "
-        "Raises RuntimeError if a process has not connected within `patience` seconds. Later exchanges "
-        "raise it after `limit` seconds without an answer.");
+        "Raises RuntimeError if a process has not connected within `patience` seconds, or has not sent its "
+        "proof. Later exchanges raise it after `limit` seconds without an answer, and write the last "
+        "exchanges "
+        "to `record`.RANK.json, unless `record` is empty. `proofs` are the text to send and the expected "
+        "one, "
+        "by rank.");
     module.def("exchange_bytes", exchange_bytes, nb::arg("mine"), nb::arg("what"),
                "Returns the bytes of all processes by rank. All must have the same size.");
     module.def(
@@ -168,15 +167,11 @@ void add_processes(PyObject* object) {
                "Ends a backward pass that has failed in this process at the reduction that would be next.");
     module.def("forget_reductions", ops::forget_reductions, nb::arg("prefix"),
                "Frees the buffers of reductions whose names begin with `prefix`.");
-    module.def("close_processes", close_processes, nb::arg("has_failed"),
-               "Ends the work with the other processes. After a failure, MPI ends the others too.");
     module.def(
-        "connect_processes", connect, nb::arg("rank"), nb::arg("processes"), nb::arg("tokens"),
-        nb::arg("patience"), nb::arg("limit"),
-        "Connects with the other processes for the operator `collective`. They are given as pairs of host "
-        "and port by rank. `tokens` are 64 characters by rank that only this process and the other one "
-        "know. Raises RuntimeError if a process has not connected within `patience` seconds. Later "
-        "exchanges raise it if no byte moves for `limit` seconds.");
+        "close_processes", close_processes, nb::arg("failure"),
+        "Ends the work with the other processes. A failure is reported to them; MPI then ends them, too.");
+    module.def("write_flight_record", write_flight_record,
+               "Writes the last exchanges to the file given to join_processes.");
 }
 
 }  // namespace mge::python

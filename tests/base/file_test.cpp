@@ -24,7 +24,7 @@
 #include "libmge/base/files/file_limit.h"
 #include "libmge/base/files/input_pipe.h"
 #include "libmge/base/hash.h"
-#include "libmge/base/socket.h"
+#include "libmge/base/interruption.h"
 #include "libmge/base/threads/threads.h"
 #include "libmge/base/utf8.h"
 #include "tests/harness/nightly.h"

@@ -2,14 +2,16 @@
 """Processes that exchange over each engine, started by each launcher."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import all_collectives
 import numpy as np
 import pytest
+from process_groups import find_mpirun, require_engine, start_by_variables
 
 import megengine as mge
 import megengine.distributed as dist
@@ -17,182 +19,37 @@ import megengine.distributed.functional as F
 from megengine import _mge
 from megengine.distributed.launch import Launch, find_launch
 
-SCRIPT = """
-import hashlib, pathlib, sys
-import numpy as np
-import megengine as mge
-import megengine.distributed as dist
-import megengine.distributed.functional as F
-
-dist.init_process_group(backend=sys.argv[1])
-n, rank = dist.get_world_size(), dist.get_rank()
-x = mge.Tensor(np.random.RandomState(rank).randn(1000 * n, 3).astype("float32"))
-small = mge.Tensor(np.float32([rank, 0.1]))
-digest = hashlib.sha256()
-for call in (
-    F.all_reduce_sum, F.all_reduce_max, F.all_reduce_min, F.broadcast, F.all_gather, F.all_to_all,
-    F.reduce_scatter_sum, F.scatter,
-):
-    digest.update(call(x).numpy().tobytes())
-for call in (F.all_reduce_sum, F.broadcast, F.all_gather):
-    digest.update(call(small).numpy().tobytes())
-for call in (F.reduce_sum, F.gather):
-    value = call(x)
-    if rank == 0:
-        digest.update(value.numpy().tobytes())
-dist.group_barrier()
-line = f"{dist.get_backend()} {rank} {n} {digest.hexdigest()}"
-pathlib.Path(f"{sys.argv[0]}.{rank}").write_text(line)  # a launcher mixes what processes print
-"""
+SCRIPT = Path(__file__).with_name("all_collectives.py")
 
 
-def require_engine(engine):
-    """Skips the test unless the build has the plugin of an engine."""
-    folder = os.environ.get("MGE_BUILD_DIR", "")
-    if not os.path.exists(os.path.join(folder, "lib", f"libmge_{engine}.so")):
-        pytest.skip(f"this build has no engine {engine}")
-
-
-def find_mpirun(engine):
-    """The command that starts processes of an MPI."""
-    require_engine(engine)
-    command = shutil.which(f"mpirun.{engine}")
-    if command is None:
-        pytest.skip(f"{engine} is not installed")
-    extra = ["--allow-run-as-root", "--oversubscribe"] if engine == "openmpi" else []
-    return [command, *extra]
-
-
-@pytest.fixture
-def script(tmp_path):
-    path = tmp_path / "train.py"
-    path.write_text(SCRIPT)
-    return path
-
-
-def run_all(script, commands, environments):
-    """Runs commands side by side; gives the words that the script's processes wrote, by rank."""
-    processes = [
-        subprocess.Popen(command, env={**os.environ, **variables})
-        for command, variables in zip(commands, environments, strict=True)
-    ]
-    assert [process.wait(timeout=120) for process in processes] == [0] * len(processes)
-    written = sorted(script.parent.glob(f"{script.name}.*"))
-    words = [path.read_text().split() for path in written]
-    for path in written:
-        path.unlink()
-    return words
-
-
-def free_port():
-    server = dist.Server()
-    return server.py_server_port
-
-
-def started_by_variables(script, engine, n):
-    port = free_port()
-    environments = [
-        {
-            "RANK": str(rank),
-            "WORLD_SIZE": str(n),
-            "LOCAL_RANK": str(rank),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(port),
-        }
-        for rank in range(n)
-    ]
-    return run_all(script, [[sys.executable, script, engine]] * n, environments)
-
-
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, 3, 4])
 @pytest.mark.parametrize("engine", ["gloo", "openmpi", "mpich"])
-def test_every_engine_matches_the_mesh_bitwise(script, engine, n):
-    expected = started_by_variables(script, "mesh", n)
-    assert len(expected) == n
+def test_every_engine_gives_the_bits_of_one_process(tmp_path, engine, n):
+    command = [sys.executable, str(SCRIPT), engine, str(tmp_path / "found")]
     if engine == "gloo":
         require_engine(engine)
-        lines = started_by_variables(script, engine, n)
+        processes = start_by_variables(command, n)
     else:
-        command = [*find_mpirun(engine), "-n", str(n), sys.executable, str(script), "auto"]
-        lines = run_all(script, [command], [{}])
-    assert [line[0] for line in lines] == [engine] * n
-    assert [line[1:] for line in lines] == [line[1:] for line in expected]
+        processes = [subprocess.Popen([*find_mpirun(engine), "-n", str(n), *command])]
+    assert [process.wait(timeout=300) for process in processes] == [0] * len(processes)
+    for rank in range(n):
+        expected = all_collectives.expected_of(rank, n)
+        with np.load(tmp_path / f"found.{rank}.npz") as found:
+            assert set(found) == set(expected)
+            for key, value in expected.items():
+                assert found[key].dtype == value.dtype, key
+                assert found[key].tobytes() == value.tobytes(), key
 
 
-def test_script_without_launcher_is_a_group_of_one(script):
-    (line,) = run_all(script, [[sys.executable, script, "auto"]], [{}])
-    assert line[1:3] == ["0", "1"]
-
-
-@pytest.mark.parametrize("engine", ["openmpi", "mpich"])
-def test_mpi_ends_all_processes_when_one_fails(tmp_path, engine):
-    path = tmp_path / "train.py"
-    path.write_text(
-        "import megengine as mge, megengine.distributed as dist\n"
-        "dist.init_process_group()\n"
-        "if dist.get_rank() == 1:\n"
-        "    raise RuntimeError('out of luck')\n"
-        "dist.functional.all_reduce_sum(mge.Tensor([1.0])).numpy()\n"
-    )
-    command = [*find_mpirun(engine), "-n", "2", sys.executable, str(path)]
-    begin = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode != 0 and "out of luck" in done.stderr
-    assert time.monotonic() - begin < 30
+def test_a_script_that_no_launcher_started_is_alone(tmp_path):
+    output = tmp_path / "found"
+    subprocess.run([sys.executable, SCRIPT, "auto", output], check=True, timeout=120)
+    assert (tmp_path / "found.0.npz").exists()
 
 
 def on_gloo(work, n=2, **options):
     require_engine("gloo")
     return dist.launcher(work, n_gpus=n, backend="gloo", **options)()
-
-
-def message_of(call):
-    try:
-        call()
-    except RuntimeError as error:
-        return str(error)
-    return "no error"
-
-
-def test_gloo_reports_different_exchanges():
-    def work():
-        x = mge.Tensor(np.zeros(3 + dist.get_rank(), "float32"))
-        first = message_of(lambda: F.all_reduce_sum(x).numpy())
-        return first, message_of(lambda: F.all_reduce_sum(x).numpy())
-
-    for first, second in on_gloo(work):
-        assert "is at another exchange" in first or "is gone" in first
-        assert "has failed before" in second
-    messages = [first for first, _ in on_gloo(work)]
-    assert any("with 12 bytes" in m or "with 8 bytes" in m or "with 4 bytes" in m for m in messages)
-
-
-def test_survivors_of_a_killed_process_get_an_error():
-    def work():
-        F.all_reduce_sum(mge.Tensor([1.0])).numpy()
-        if dist.get_rank() == 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        begin = time.monotonic()
-        message = message_of(lambda: F.all_reduce_sum(mge.Tensor([1.0])).numpy())
-        assert "is gone" in message or "another exchange" in message, message
-        assert time.monotonic() - begin < 10
-        return message
-
-    with pytest.raises(AssertionError, match="subprocess 2 exit with code -9"):
-        on_gloo(work, 3)
-
-
-def test_a_silent_process_is_named(monkeypatch):
-    monkeypatch.setenv("MGE_DISTRIBUTED_TIMEOUT", "1.5")
-
-    def work():
-        if dist.get_rank() == 1:
-            time.sleep(4)
-            return ""
-        return message_of(lambda: F.all_reduce_sum(mge.Tensor([1.0])).numpy())
-
-    first, _ = on_gloo(work)
-    assert "no answer from process 1 for 1.5 s (MGE_DISTRIBUTED_TIMEOUT)" in first
 
 
 def test_ctrl_c_ends_a_wait(monkeypatch):
@@ -227,7 +84,7 @@ def test_unknown_engine():
     with pytest.raises(ValueError, match="there is no engine 'carrier'.*gloo, openmpi"):
         _mge.open_engine("carrier", "127.0.0.1", 0, 2)
     with pytest.raises(RuntimeError, match="open_engine was not called"):
-        _mge.join_processes([], 1, 1)
+        _mge.join_processes([], 1, 1, [], "")
 
 
 TORCHRUN = {

@@ -371,8 +371,8 @@ import megengine.distributed as dist
 from megengine import _mge
 rank, port = int(sys.argv[1]), int(sys.argv[2])
 if rank == 0:  # the other one asks before this one has said where it is
-    listen = _mge.listen_for_processes
-    _mge.listen_for_processes = lambda host: time.sleep(1) or listen(host)
+    open_engine = _mge.open_engine
+    _mge.open_engine = lambda *place: time.sleep(1) or open_engine(*place)
 dist.init_process_group("localhost", port, 2, rank, 0, device_type="cpu")
 print(float(dist.functional.all_reduce_sum(mge.Tensor(1.0))))
 print(float(dist.functional.broadcast(mge.Tensor(3.0))), flush=True)

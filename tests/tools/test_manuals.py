@@ -83,6 +83,7 @@ def test_environment_matches_the_page(build_dir):
     documented = roff_section(build_dir, "mge-dump", "ENVIRONMENT")
     of_python = {
         "MEGENGINE_LOGGING_LEVEL",
+        "MGE_DISTRIBUTED_RECORD",
         "MGE_DISTRIBUTED_SECRET",
         "MGE_DISTRIBUTED_TIMEOUT",
         "MGE_FASTRUN_CACHE_DIR",

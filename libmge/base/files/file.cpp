@@ -26,8 +26,8 @@
 #include "libmge/base/files/input_pipe.h"
 #include "libmge/base/files/mapped_range.h"
 #include "libmge/base/files/pages.h"
+#include "libmge/base/interruption.h"
 #include "libmge/base/log.h"
-#include "libmge/base/socket.h"
 
 namespace mge {
 namespace {

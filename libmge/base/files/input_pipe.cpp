@@ -19,7 +19,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/files/file_limit.h"
-#include "libmge/base/socket.h"
+#include "libmge/base/interruption.h"
 
 namespace mge {
 namespace {

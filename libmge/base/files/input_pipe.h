@@ -20,8 +20,8 @@ public:
 
 // Reads a pipe (opened with O_NONBLOCK; `info` is its fstat) to its end, up to file_limit(), and returns the
 // descriptor of a file with the content. An anonymous pipe cannot be written again, so its content is kept
-// for all later openings. The wait for a stopped writer can be interrupted (base/socket.h). UserError if no
-// process writes to the pipe within a second.
+// for all later openings. The wait for a stopped writer can be interrupted (base/interruption.h). UserError
+// if no process writes to the pipe within a second.
 int content_of_pipe(int fd, const struct stat& info, const std::string& path);
 
 }  // namespace mge

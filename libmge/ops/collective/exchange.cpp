@@ -2,7 +2,6 @@
 // How processes exchange tensors: through the host's memory, each with each, so that the parts of a sum are
 // added in the order of the ranks and all processes have the same bits.
 #include <algorithm>
-#include <cstring>
 
 #include "libmge/comm/communicator.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -22,6 +21,8 @@ using Mode = CollectiveMode;
 
 // Size of the blocks to reduce: data from the others waits in memory of that size.
 constexpr size_t block_bytes = 4 << 20;
+// Sums of so many bytes, of all processes together, are computed by each process.
+constexpr size_t short_bytes = 32 << 10;
 
 struct State {
     HostExchange exchange;
@@ -32,11 +33,16 @@ struct State {
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     auto& p = problem.as<Collective::Params>();
-    auto what = text(EnumNames<Mode>::names[size_t(p.mode)], " of ", problem.inputs[0].dtype,
-                     " in processes ", to_text(p.ranks));
+    auto& same = p.mode == Mode::scatter ? problem.outputs[0] : problem.inputs[0];
+    auto info = std::make_shared<const ExchangeInfo>(
+        ExchangeInfo::Parts{.operation = std::string(EnumNames<Mode>::names[size_t(p.mode)]),
+                            .dtype = text(same.dtype),
+                            .shape = {same.shape.begin(), same.shape.end()},
+                            .group = {p.ranks.begin(), p.ranks.end()},
+                            .bytes = problem.inputs[0].bytes()});
     auto& x = problem.inputs[0];
     return Prepared::make(
-        State{{p, x.dtype, std::move(what)}, x.bytes(), problem.outputs[0].bytes(), problem.device});
+        State{{p, x.dtype, std::move(info)}, x.bytes(), problem.outputs[0].bytes(), problem.device});
 }
 
 template <class T>
@@ -64,25 +70,14 @@ void reduce(DType dtype, Mode mode, const std::vector<const std::byte*>& parts, 
     });
 }
 
-class Exchange {
+// One exchange, on the thread of the engine.
+class Run {
 public:
-    explicit Exchange(const HostExchange& exchange)
+    Run(const HostExchange& exchange, const Communicator::Move& move)
         : exchange_(exchange),
-          processes_(communicator()),
+          move_(move),
           n_(exchange.params.ranks.size()),
-          me_(size_t(exchange.params.rank)) {
-        if (n_ == 1) return;
-        auto& ranks = exchange.params.ranks;
-        auto largest = *std::ranges::max_element(ranks);
-        if (!processes_ || largest >= processes_->size())
-            throw_user(Collective::name, text("there is no process ", largest, ": ",
-                                              processes_ ? "the group has fewer" : "this one has no others"));
-        if (ranks[me_] != processes_->rank())
-            throw_user(Collective::name, text("this is process ", processes_->rank(), ", not ", ranks[me_],
-                                              " of the operator's parameters"));
-        ExchangeQueue::of_process().wait_for_all();
-        turn_ = processes_->take_turn();
-    }
+          me_(size_t(exchange.params.rank)) {}
 
     void run(ConstBytes x, Bytes y) {
         switch (exchange_.params.mode) {
@@ -125,7 +120,7 @@ private:
         return all.subspan(begin * element, (end - begin) * element);
     }
 
-    // Gives each process given(i) and takes taken(i) from it; what is for this one itself is copied.
+    // Sends given(i) to each process and receives taken(i) from it; the part for this process is copied.
     void move(auto&& given, auto&& taken) {
         std::vector<Transfer> transfers;
         for (size_t i = 0; i < n_; ++i) {
@@ -136,15 +131,17 @@ private:
             else if (from.size() == to.size() && from.data() != to.data())
                 std::ranges::copy(from, to.begin());
         }
-        if (n_ > 1) processes_->exchange(exchange_.what, transfers);
+        if (n_ > 1) move_(transfers);
     }
 
-    // y is the reduction of what all processes give this one, each given(i).
+    // y is the reduction of given(i) of all processes, in the order of their ranks.
     void reduce_parts(auto&& given, Bytes y) {
-        buffer_.resize(n_ * y.size());
+        received_.resize(n_ * y.size());
         std::vector<const std::byte*> parts(n_);
-        for (size_t i = 0; i < n_; ++i) parts[i] = buffer_.data() + i * y.size();
-        move(given, [&](size_t i) { return Bytes(buffer_).subspan(i * y.size(), y.size()); });
+        for (size_t i = 0; i < n_; ++i)
+            parts[i] = i == me_ ? given(i).data() : received_.data() + i * y.size();
+        move([&](size_t i) { return i == me_ ? ConstBytes{} : given(i); },
+             [&](size_t i) { return i == me_ ? Bytes{} : Bytes(received_).subspan(i * y.size(), y.size()); });
         reduce(exchange_.dtype, exchange_.params.mode, parts, y.size() / size_of(exchange_.dtype), y.data());
     }
 
@@ -153,8 +150,10 @@ private:
             fn(begin, std::min(block_bytes, bytes - begin));
     }
 
-    // Each process reduces its share and gives it to all.
+    // Each process reduces its share and sends it to all. Short tensors are reduced by every process, which
+    // takes one message instead of two.
     void all_reduce(ConstBytes x, Bytes y) {
+        if (x.size() * n_ <= short_bytes) return reduce_parts([&](size_t) { return x; }, y);
         for_each_block(x.size(), [&](size_t begin, size_t bytes) {
             ConstBytes from = x.subspan(begin, bytes);
             Bytes to = y.subspan(begin, bytes);
@@ -163,7 +162,7 @@ private:
         });
     }
 
-    // The same, but the first process is given all shares.
+    // The same, but the first process receives all shares.
     void reduce_to_first(ConstBytes x, Bytes y) {
         std::vector<std::byte> mine;
         for_each_block(x.size(), [&](size_t begin, size_t bytes) {
@@ -182,10 +181,9 @@ private:
     }
 
     const HostExchange& exchange_;
-    std::shared_ptr<Communicator> processes_;
-    std::unique_lock<std::mutex> turn_;
+    const Communicator::Move& move_;
     size_t n_, me_;
-    std::vector<std::byte> buffer_;
+    std::vector<std::byte> received_;
 };
 
 void run(const Prepared& prepared, const Launch& launch) {
@@ -201,11 +199,26 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-void exchange_on_host(const HostExchange& exchange, ConstBytes x, Bytes y) { Exchange(exchange).run(x, y); }
+void exchange_on_host(const HostExchange& exchange, ConstBytes x, Bytes y) {
+    auto& [mode, ranks, position] = exchange.params;
+    if (ranks.size() == 1) return Run(exchange, {}).run(x, y);
+    auto processes = communicator();
+    auto largest = *std::ranges::max_element(ranks);
+    if (!processes || largest >= processes->size())
+        throw_user(Collective::name, text("there is no process ", largest, ": ",
+                                          processes ? "the group has fewer" : "this one has no others"));
+    if (ranks[size_t(position)] != processes->rank())
+        throw_user(Collective::name, text("this is process ", processes->rank(), ", not ",
+                                          ranks[size_t(position)], " of the operator's parameters"));
+    ExchangeQueue::of_process().wait_for_all();
+    processes->exchange(exchange.info,
+                        [&](const Communicator::Move& move) { Run(exchange, move).run(x, y); });
+}
 
 KernelList kernels(Cpu, Collective) {
     static constexpr Algorithm list[] = {
-        {"through_the_host", plain_layouts, prepare, run, {.unmeasured = true}}};
+        {"through_the_host", plain_layouts, prepare, run, {.unmeasured = true}},
+    };
     return list;
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "libmge/base/error.h"
-#include "libmge/base/socket.h"
+#include "libmge/base/interruption.h"
 #include "libmge/base/threads/per_process.h"
 
 namespace mge::ops {

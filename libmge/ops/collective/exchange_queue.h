@@ -33,8 +33,8 @@ public:
     ExchangeQueue& operator=(const ExchangeQueue&) = delete;
 
     std::shared_ptr<Job> push(std::function<void()> work);
-    // Returns when the job is done, and rethrows its error. When the wait is interrupted (base/socket.h), all
-    // jobs are cancelled.
+    // Returns when the job is done, and rethrows its error. When the wait is interrupted
+    // (base/interruption.h), all jobs are cancelled.
     void wait(const std::shared_ptr<Job>& job);
     // Waits for all jobs; their errors are for wait(). Returns at once on the thread of the queue.
     void wait_for_all();

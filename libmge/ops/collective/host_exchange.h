@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <span>
-#include <string>
 
 #include "libmge/base/api.h"
+#include "libmge/comm/exchange_info.h"
 #include "libmge/ops/collective/collective.h"
 
 namespace mge::ops {
@@ -13,7 +14,7 @@ namespace mge::ops {
 struct HostExchange {
     Collective::Params params;
     DType dtype;
-    std::string what;  // names the exchange to the other processes
+    std::shared_ptr<const ExchangeInfo> info;  // names the exchange to the other processes
 };
 
 // Exchanges `x` on the calling thread; the result is written to `y`. For all_reduce modes, both may be the

@@ -133,8 +133,9 @@ public:
 private:
     void exchange_gradients() {
         if (!take_votes()) return;
-        exchange_on_host(exchange(CollectiveMode::all_reduce_sum, p_.dtype, ""), reduction_.buffer,
-                         reduction_.buffer);
+        auto& buffer = reduction_.buffer;
+        exchange_on_host(exchange(CollectiveMode::all_reduce_sum, p_.dtype, "", buffer.size()), buffer,
+                         buffer);
         dispatch_dtype(p_.dtype, FloatTypes{}, [&](auto type) {
             using T = typename decltype(type)::type;
             auto* flags = reinterpret_cast<const T*>(reduction_.buffer.data()) + element_count_of(p_);
@@ -143,11 +144,16 @@ private:
         });
     }
 
-    HostExchange exchange(CollectiveMode mode, DType dtype, std::string_view purpose) const {
+    HostExchange exchange(CollectiveMode mode, DType dtype, std::string_view purpose, size_t bytes) const {
         return {
             {mode, p_.ranks, p_.rank},
             dtype,
-            text("gradients of ", p_.reduction, ", pass ", reduction_.pass->count, ", in ", dtype, purpose)};
+            std::make_shared<const ExchangeInfo>(ExchangeInfo::Parts{
+                .operation = text("gradients of ", p_.reduction, ", pass ", reduction_.pass->count, purpose),
+                .dtype = text(dtype),
+                .shape = {int64_t(bytes / size_of(dtype))},
+                .group = {p_.ranks.begin(), p_.ranks.end()},
+                .bytes = bytes})};
     }
 
     enum class Vote : uint8_t { has_none, has_gradients, has_failed };
@@ -176,7 +182,7 @@ private:
 
     std::vector<std::byte> gather(std::vector<std::byte> mine, std::string_view purpose) {
         std::vector<std::byte> all(mine.size() * p_.ranks.size());
-        exchange_on_host(exchange(CollectiveMode::all_gather, DType::u8, purpose), mine, all);
+        exchange_on_host(exchange(CollectiveMode::all_gather, DType::u8, purpose, mine.size()), mine, all);
         return all;
     }
 

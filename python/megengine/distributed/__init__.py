@@ -3,7 +3,7 @@
 
 ``launcher`` starts processes, and ``init_process_group`` joins one to them; ``functional`` has the
 collective operators, and ``make_allreduce_cb`` reduces gradients. Data goes through host memory and
-TCP connections.
+an engine that is installed separately: Gloo, Open MPI or MPICH.
 """
 
 import sys
@@ -73,7 +73,7 @@ class _Distributed(types.ModuleType):
 
     @property
     def backend(self) -> str:
-        """Name of the engine that carries the data; it can be set."""
+        """Name of the engine that carries the data; a single process can set it."""
         return get_backend()
 
     @backend.setter

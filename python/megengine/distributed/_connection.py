@@ -40,20 +40,23 @@ class WrongSecretError(ConnectionError):
     """The two ends of a connection have different secrets."""
 
 
-def time_limit() -> float:
-    """Seconds that a process waits for others, as ``MGE_DISTRIBUTED_TIMEOUT`` sets them.
+def time_limit(given: float | None = None) -> float:
+    """Seconds that a process waits for others: 1800 unless ``MGE_DISTRIBUTED_TIMEOUT`` is set.
 
+    Args:
+        given: takes precedence over the variable.
     Raises:
-        ValueError: the variable is not a number of seconds.
+        ValueError: it is not a number of seconds.
     """
-    given = os.environ.get("MGE_DISTRIBUTED_TIMEOUT") or "1800"
+    name = "MGE_DISTRIBUTED_TIMEOUT" if given is None else "timeout"
+    value = os.environ.get(name) or "1800" if given is None else given
     seconds = math.nan
-    with contextlib.suppress(ValueError):
-        seconds = float(given)
+    with contextlib.suppress(ValueError, TypeError):
+        seconds = float(value)
     if not 0 < seconds <= MAX_SECONDS:
         raise ValueError(
-            f"[distributed] MGE_DISTRIBUTED_TIMEOUT is {given!r}; it has to be a number of seconds "
-            f"above 0, at most {MAX_SECONDS:.0f}"
+            f"[distributed] {name} is {value!r}; it has to be a number of seconds above 0, at most "
+            f"{MAX_SECONDS:.0f}"
         )
     return seconds
 

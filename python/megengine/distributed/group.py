@@ -3,7 +3,10 @@
 
 import atexit
 import contextlib
+import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -147,6 +150,8 @@ def init_process_group(
     device: int | None = None,
     backend: str | None = "auto",
     device_type: str = "xpu",
+    *,
+    timeout: float | None = None,
 ) -> None:
     """Make this process one of several that train together; waits for the others.
 
@@ -154,9 +159,13 @@ def init_process_group(
     sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT), mpirun of Open MPI or MPICH, or srun. A
     process without a launcher is alone.
 
-    Processes on other machines, or of other users, need the same ``MGE_DISTRIBUTED_SECRET``. An
-    exchange without an answer for ``MGE_DISTRIBUTED_TIMEOUT`` seconds (1800) raises RuntimeError.
-    The given device becomes the default device, and each process gets different random numbers.
+    Processes on other machines, or of other users, need the same ``MGE_DISTRIBUTED_SECRET``. The
+    given device becomes the default device, and each process gets different random numbers.
+
+    An exchange raises RuntimeError in all processes if they call different operations, or with
+    different shapes or dtypes, if one of them has ended or failed, or if it does not answer in
+    time. The last exchanges are then written to the files ``PREFIX.RANK.json`` if
+    ``MGE_DISTRIBUTED_RECORD`` names a prefix; the signal SIGUSR2 writes them, too.
 
     Args:
         master_ip: machine of the ``Server`` through which the processes find each other.
@@ -164,18 +173,19 @@ def init_process_group(
         world_size: number of processes.
         rank: number of this process, from 0.
         device: number of its device; None: the process's number on its machine.
-        backend: engine that carries the data: ``gloo``, ``openmpi``, ``mpich`` or ``mesh`` (TCP
-            connections of MGE's own). Any other name, such as ``auto`` or ``nccl``, selects the
-            launcher's engine, else the mesh.
+        backend: engine that carries the data: ``gloo``, ``openmpi`` or ``mpich``. Any other name,
+            such as ``auto`` or ``nccl``, selects the launcher's engine, else Gloo.
         device_type: type of the device.
+        timeout: seconds without an answer after which an exchange fails; None:
+            ``MGE_DISTRIBUTED_TIMEOUT``, else 1800.
     Raises:
         TypeError: an argument has another type, or only some of the first four are given.
-        ValueError: ``rank`` is not below ``world_size``, or variables of launchers contradict each
-            other.
+        ValueError: ``rank`` is not below ``world_size``, ``timeout`` is not above 0, or variables
+            of launchers contradict each other.
         AssertionError: ``init_process_group`` was called before.
         ConnectionError: there is no server, or it has another secret.
-        RuntimeError: the engine is not installed, or other processes have not connected within five
-            minutes.
+        RuntimeError: the engine is not installed, other processes have not connected within five
+            minutes, or they use another engine or version.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -195,9 +205,11 @@ def init_process_group(
         *place, device, str(backend), device_type, (launch.master_ip or "localhost", launch.port)
     )
     if launch.world_size > 1:
-        process.meeting = meet(launch, str(backend), is_served)
-        process.backend = process.meeting.engine
+        record = os.environ.get("MGE_DISTRIBUTED_RECORD", "")
+        process.meeting = meet(launch, str(backend), is_served, timeout, record)
         process.server = process.meeting.server
+        if record:
+            _write_record_on_signal()
         atexit.register(_leave, process)
         set_default_device(f"{device_type}{device}")
         random.seed(seed_of_time() + launch.rank)
@@ -221,9 +233,20 @@ def _launch_of(
     return Launch(rank, world_size, rank, "", master_ip, port), True
 
 
-def _leave(process: _Process) -> None:
+def _write_record_on_signal() -> None:
+    """Make SIGUSR2 write the last exchanges, unless the program uses the signal itself."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGUSR2) == signal.SIG_DFL:
+        signal.signal(signal.SIGUSR2, lambda *_: _mge.write_flight_record())
+
+
+def _leave(process: _Process, error: BaseException | None = None) -> None:
     """Tell the others, which may wait for a value of this process, that it ends."""
-    process.meeting.leave(has_failed=getattr(sys, "last_value", None) is not None)
+    if process.meeting is None:
+        return
+    error = getattr(sys, "last_value", None) if error is None else error
+    has_failed = error is not None and not (isinstance(error, SystemExit) and not error.code)
+    process.meeting.leave(f"{type(error).__name__}: {error}" if has_failed else "")
 
 
 def _set_machine_ranks(ranks: list[int]) -> None:
@@ -278,6 +301,8 @@ def get_local_device_id() -> int:
 def get_backend() -> str:
     """Name of the engine that carries the data.
 
+    A single process has none; its backend is the requested name.
+
     Raises:
         AssertionError: ``init_process_group`` was not called.
     Example:
@@ -285,12 +310,17 @@ def get_backend() -> str:
         >>> get_backend()
         'nccl'
     """
-    return _this().backend
+    process = _this()
+    if process.meeting is None:
+        return process.backend
+    return process.meeting.engine
 
 
 @contextlib.contextmanager
 def override_backend(new_backend: str) -> Iterator[None]:
     """Another backend within a ``with`` block.
+
+    It has no effect on several processes, whose engine is chosen once.
 
     Args:
         new_backend: its name.

@@ -266,7 +266,7 @@ class AllreduceCallback(BackwardCallback):
     Args:
         reduce_method: ``"sum"`` or ``"mean"``.
         group: the processes; None: all.
-        backend: the name that ``get_backend`` returns meanwhile; None: the current one.
+        backend: ignored: the engine is chosen once, by ``init_process_group``.
         bucket_bytes: size of a bucket, in bytes of gradients. Small buckets begin earlier, large
             ones need fewer messages. Buckets of more than 1 MB hold at most an eighth of all
             gradients.

@@ -60,7 +60,7 @@ class launcher:
             this machine. Processes on other machines need the same ``MGE_DISTRIBUTED_SECRET``.
         device_type: type of the devices. Processes on a CPU share its processors: each has its
             share of the threads, unless ``MGE_THREADS`` sets a number.
-        backend: the name that ``get_backend`` returns.
+        backend: engine that carries the data, as for ``init_process_group``.
         max_restarts: how often all processes are started again after one has failed. The function
             begins anew; it loads the last checkpoint (``distributed.checkpoint``). Only if all
             processes are on this machine.
@@ -182,12 +182,15 @@ class launcher:
         if "cpu" in (self.device_type, what_is_xpu()):
             _share_processors(self.n_gpus)
         self._join(device, port)
-        result.send(self.func(*args, **kwargs))
-        _mge.synchronize()
-        if self.world_size > 1:
-            group._leave(group._this())  # such a process skips the functions registered with atexit
+        try:
+            result.send(self.func(*args, **kwargs))
+            _mge.synchronize()
+        except BaseException as error:
+            group._leave(group._this(), error)
+            raise
         if self.world_size > self.n_gpus:
             group.group_barrier()  # the machine of the first process has the server
+        group._leave(group._this())  # such a process skips the functions registered with atexit
 
     def _collect(self, processes: list, receivers: list[Connection]) -> list:
         results: dict[int, object] = {}

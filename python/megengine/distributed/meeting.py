@@ -51,38 +51,44 @@ class Meeting:
         leaving."""
         return f"{self.name}: process {rank}"
 
-    def leave(self, has_failed: bool) -> None:
+    def leave(self, failure: str) -> None:
         """Tell the others that this process ends.
 
         Args:
-            has_failed: whether it ends because of an error; MPI then ends the others.
+            failure: the error because of which it ends, for the others' messages; else empty. MPI
+                then ends the others, too.
         """
+        if failure:  # first: they may wait for this process
+            _mge.close_processes(failure)
         with contextlib.suppress(OSError):  # the server may have ended before
             self.client.leave(self.name_of(self.rank))
-        _mge.close_processes(has_failed)
+        _mge.close_processes("")
 
 
-def meet(launch: Launch, backend: str, is_served: bool) -> Meeting:
+def meet(
+    launch: Launch, backend: str, is_served: bool, timeout: float | None, record: str
+) -> Meeting:
     """Connect with the other processes.
 
     Args:
         launch: rank of this process and the number of processes.
         backend: engine, or any other name for an automatic choice.
         is_served: whether a server runs already; else the first process starts one.
+        timeout: seconds without an answer after which an exchange fails; None: the default.
+        record: where the last exchanges are written after a failure; empty: nowhere.
     """
-    engine = _choose_engine(launch, backend)
-    server = None
+    engine = backend if backend in ("gloo", *_MPI) else launch.engine or "gloo"
+    limit, server = time_limit(timeout), None
     if engine in _MPI:
-        server, launch = _meet_by_mpi(launch, engine)
+        server, launch = _meet_by_mpi(launch, engine, limit, record)
     elif not is_served and launch.rank == 0:
         server = Server(launch.port)
-    client, is_first = Client(launch.master_ip, launch.port), launch.rank == 0
+    client, is_first = Client(launch.master_ip, launch.port, limit), launch.rank == 0
     name = secrets.token_hex(32) if is_first else None
     try:
         name = _request(0, client.bcast_val, name, "token", launch.world_size)
         if engine not in _MPI:
-            connect = _connect_mesh if engine == "mesh" else _connect_engine
-            connect(launch, engine, _Board(client, name, launch))
+            _connect(launch, engine, _Board(client, name, launch), record)
     except BaseException:
         if is_first:  # processes that come now would take it for the name of the next meeting
             with contextlib.suppress(OSError, RuntimeError):
@@ -91,16 +97,12 @@ def meet(launch: Launch, backend: str, is_served: bool) -> Meeting:
     return Meeting(engine, client, name, launch.rank, server)
 
 
-def _choose_engine(launch: Launch, backend: str) -> str:
-    if backend in ("gloo", "mesh", *_MPI):
-        return backend
-    return launch.engine or "mesh"
-
-
-def _meet_by_mpi(launch: Launch, engine: str) -> tuple[Server | None, Launch]:
+def _meet_by_mpi(
+    launch: Launch, engine: str, limit: float, record: str
+) -> tuple[Server | None, Launch]:
     """Joins the processes that mpirun started, and learns where the server of the first one is."""
     _mge.open_engine(engine, "", launch.rank, launch.world_size)
-    _mge.join_processes([b""] * launch.world_size, _PATIENCE_SECONDS, time_limit())
+    _mge.join_processes([b""] * launch.world_size, _PATIENCE_SECONDS, limit, [], record)
     server, mine = None, {"host": socket.gethostname()}
     if launch.rank == 0:
         secret = os.environ.setdefault("MGE_DISTRIBUTED_SECRET", secrets.token_hex(32))
@@ -131,45 +133,50 @@ class _Board:
         keys = [f"{self.meeting} {what} {other}" for other in range(self.launch.world_size)]
         return [_request(other, self.client.user_get, key) for other, key in enumerate(keys)]
 
-    def hosts(self) -> tuple[str, list[str]]:
-        """The address at which this process listens, and those of all as this one sees them."""
+    def host(self) -> str:
+        """The address of this machine at which the other processes reach this one."""
         place = self.client.master_ip, self.client.port
         with socket.create_connection(place, _PATIENCE_SECONDS) as to_server:
-            host, server = to_server.getsockname()[0], to_server.getpeername()[0]
-        hosts = self.gather("host", host)
+            mine, server = to_server.getsockname()[0], to_server.getpeername()[0]
+        servers = [server for server in self.gather("server", server) if not _is_loopback(server)]
         # A process that reaches the server by loopback is on its machine.
-        reached = [server if _is_loopback(other) else other for other in hosts]
-        return _listening_host(host, hosts), reached
+        return servers[0] if _is_loopback(mine) and servers else mine
 
-    def tokens(self) -> list[str]:
-        """By rank, the token by which this process and that one authenticate each other."""
+    def proofs(self) -> list[tuple[str, str]]:
+        """By rank, the text by which this process proves to that one that it knows the secret, and
+        the text expected from it. They are used once."""
 
-        def token(other: int) -> str:
-            pair = "{} {} {}".format(self.meeting, *sorted((self.launch.rank, other)))
+        def proof(sender: int, receiver: int) -> str:
+            pair = f"{self.meeting} {sender} {receiver}"
             return hmac.new(self.client._secret, pair.encode(), "sha256").hexdigest()
 
-        return [token(other) for other in range(self.launch.world_size)]
+        mine, others = self.launch.rank, range(self.launch.world_size)
+        return [(proof(mine, other), proof(other, mine)) for other in others]
+
+    def require_same(self, what: str, mine: str) -> None:
+        """Refuses processes that disagree.
+
+        Raises:
+            RuntimeError: a process has another value.
+        """
+        values = self.gather(what, mine)
+        others = [other for other, theirs in enumerate(values) if theirs != mine]
+        if others:
+            with contextlib.suppress(OSError, RuntimeError):  # the server ends with its process
+                key = f"{self.meeting} {what}"
+                self.client._call_patiently("group_barrier", key, len(values), patience=5)
+            raise RuntimeError(
+                f"[init_process_group] process {others[0]} uses {values[others[0]]}, process "
+                f"{self.launch.rank} uses {mine}; all have to use the same"
+            )
 
 
-def _connect_mesh(launch: Launch, _engine: str, board: _Board) -> None:
-    own, hosts = board.hosts()
-    ports = board.gather("port", _mge.listen_for_processes(own))
-    _mge.connect_processes(
-        launch.rank,
-        list(zip(hosts, ports, strict=True)),
-        board.tokens(),
-        _PATIENCE_SECONDS,
-        board.client._time_limit,
-    )
-
-
-def _connect_engine(launch: Launch, engine: str, board: _Board) -> None:
-    own, hosts = board.hosts()
-    # Gloo gives the others the address at which it listens, so it cannot be 0.0.0.0.
-    host = hosts[launch.rank] if own == "0.0.0.0" else own
-    address = _mge.open_engine(engine, host, launch.rank, launch.world_size)
+def _connect(launch: Launch, engine: str, board: _Board, record: str) -> None:
+    board.require_same("library", f"MGE {_mge.__version__} over {engine}")
+    address = _mge.open_engine(engine, board.host(), launch.rank, launch.world_size)
     addresses = [bytes.fromhex(text) for text in board.gather("address", address.hex())]
-    _mge.join_processes(addresses, _PATIENCE_SECONDS, board.client._time_limit)
+    limit = board.client._time_limit
+    _mge.join_processes(addresses, _PATIENCE_SECONDS, limit, board.proofs(), record)
 
 
 def _request(other: int, get: Callable, *arguments):
@@ -184,9 +191,3 @@ def _request(other: int, get: Callable, *arguments):
 
 def _is_loopback(host: str) -> bool:
     return ipaddress.ip_address(host).is_loopback
-
-
-def _listening_host(mine: str, hosts: list[str]) -> str:
-    """Its own address, or all addresses if others do not reach that."""
-    is_unreachable = _is_loopback(mine) and not all(map(_is_loopback, hosts))
-    return "0.0.0.0" if is_unreachable else mine

@@ -32,6 +32,7 @@ from ._connection import (
 
 _PATIENCE_SECONDS = 60
 _GRACE_SECONDS = 30  # that a server has to answer beyond the time that it may wait
+_LEAVE_SECONDS = 1  # a process that ends does not wait longer for a server that may have ended
 _LOOK_SECONDS = 1  # between looks whether a client that waits is still there
 
 
@@ -247,9 +248,11 @@ class Client:
     Args:
         master_ip: the server's machine.
         port: the server's port.
+        timeout: seconds instead of ``MGE_DISTRIBUTED_TIMEOUT``.
     Raises:
         ConnectionError: no server has answered for a minute, or it has another secret.
-        ValueError: ``MGE_DISTRIBUTED_SECRET`` or ``MGE_DISTRIBUTED_TIMEOUT`` has no valid value.
+        ValueError: ``MGE_DISTRIBUTED_SECRET``, ``MGE_DISTRIBUTED_TIMEOUT`` or ``timeout`` has no
+            valid value.
     Example:
         >>> server = Server()
         >>> client = Client("localhost", server.py_server_port)
@@ -258,11 +261,11 @@ class Client:
         '/data'
     """
 
-    def __init__(self, master_ip: str, port: int) -> None:
+    def __init__(self, master_ip: str, port: int, timeout: float | None = None) -> None:
         self.master_ip = master_ip
         self.port = port
         self._secret = shared_secret()
-        self._time_limit = time_limit()
+        self._time_limit = time_limit(timeout)
         self._broadcasts: Counter = Counter()
         self.connect()
 
@@ -274,14 +277,15 @@ class Client:
         patience = self._time_limit if patience is None else min(patience, MAX_SECONDS / 2)
         return self._request(method, (*arguments, patience), patience)
 
-    def _request(self, method: str, arguments: tuple, patience: float):
+    def _request(self, method: str, arguments: tuple, patience: float, grace: float | None = None):
         # Each call has its own connection, so a waiting call blocks no other.
-        limit = patience + _GRACE_SECONDS
+        grace = _GRACE_SECONDS if grace is None else grace
+        limit = patience + grace
         request = dumps(arguments, method, allow_none=True).encode("utf-8", "xmlcharrefreplace")
         try:
             place, end = (self.master_ip, self.port), time.monotonic() + limit
-            with socket.create_connection(place, _GRACE_SECONDS) as connection:
-                introduce(connection, self._secret, min(end, time.monotonic() + _GRACE_SECONDS))
+            with socket.create_connection(place, grace) as connection:
+                introduce(connection, self._secret, min(end, time.monotonic() + grace))
                 send_message(connection, request, end)
                 answer = receive_message(connection, end)
         except TimeoutError:
@@ -397,7 +401,7 @@ class Client:
             ...     print("trainer 1 has left")
             trainer 1 has left
         """
-        self._call("leave", who)
+        self._request("leave", (who,), 0, grace=_LEAVE_SECONDS)
 
     def bcast_val(
         self,
