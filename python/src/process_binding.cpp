@@ -19,6 +19,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/interruption.h"
 #include "libmge/comm/engine.h"
+#include "libmge/comm/nccl.h"
 #include "libmge/ops/collective/exchange_queue.h"
 #include "libmge/ops/collective/host_exchange.h"
 #include "libmge/ops/collective/reduction.h"
@@ -123,6 +124,11 @@ void abort_reduction(const std::string& reduction, const std::vector<int64_t>& r
     ops::abort_reduction({.reduction = reduction, .ranks = ranks, .rank = rank, .first = first});
 }
 
+void open_nccl(const std::string& library, double limit) {
+    nb::gil_scoped_release released;
+    set_nccl(std::make_shared<Nccl>(library, communicator(), milliseconds(limit)));
+}
+
 void write_flight_record() {
     if (auto processes = communicator()) processes->write_record();
 }
@@ -130,6 +136,7 @@ void write_flight_record() {
 void close_processes(const std::string& failure) {
     nb::gil_scoped_release released;
     auto processes = communicator();
+    if (failure.empty()) set_nccl(nullptr);  // waits for its exchanges
     if (!processes) return;
     ops::ExchangeQueue::of_process().cancel();  // no caller waits for its jobs any more
     processes->close(failure);
@@ -170,6 +177,10 @@ void add_processes(PyObject* object) {
     module.def(
         "close_processes", close_processes, nb::arg("failure"),
         "Ends the work with the other processes. A failure is reported to them; MPI then ends them, too.");
+    module.def(
+        "open_nccl", open_nccl, nb::arg("library"), nb::arg("limit"),
+        "Opens NCCL for the exchanges of GPUs. Raises RuntimeError if it is not installed. Exchanges that "
+        "take more than `limit` seconds end all of them.");
     module.def("write_flight_record", write_flight_record,
                "Writes the last exchanges to the file given to join_processes.");
 }

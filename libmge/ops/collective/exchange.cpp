@@ -2,8 +2,11 @@
 // How processes exchange tensors: through the host's memory, each with each, so that the parts of a sum are
 // added in the order of the ranks and all processes have the same bits.
 #include <algorithm>
+#include <optional>
 
 #include "libmge/comm/communicator.h"
+#include "libmge/comm/nccl.h"
+#include "libmge/device/stream_sharing.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/collective/collective.h"
 #include "libmge/ops/collective/exchange_queue.h"
@@ -197,6 +200,98 @@ void run(const Prepared& prepared, const Launch& launch) {
     launch.queue->copy_from_host(launch.outputs[0], y.data(), y.size());
 }
 
+std::optional<NcclType> nccl_type(DType dtype, bool is_reduction) {
+    static constexpr std::pair<DType, NcclType> types[] = {
+        {DType::u8, NcclType::u8},     {DType::i8, NcclType::i8},   {DType::u32, NcclType::u32},
+        {DType::i32, NcclType::i32},   {DType::u64, NcclType::u64}, {DType::i64, NcclType::i64},
+        {DType::f16, NcclType::f16},   {DType::f32, NcclType::f32}, {DType::f64, NcclType::f64},
+        {DType::bf16, NcclType::bf16},
+    };
+    auto* found = std::ranges::find(types, dtype, &std::pair<DType, NcclType>::first);
+    if (found != std::end(types)) return found->second;
+    if (is_reduction) return std::nullopt;
+    return NcclType::u8;  // moved as bytes
+}
+
+struct NcclWork {
+    Nccl::Operation operation;
+    NcclReduction reduction = NcclReduction::sum;
+    bool is_reduction = false;
+};
+NcclWork nccl_work(Mode mode) {
+    using enum Nccl::Operation;
+    switch (mode) {
+        case Mode::all_reduce_sum:
+            return {all_reduce, NcclReduction::sum, true};
+        case Mode::all_reduce_max:
+            return {all_reduce, NcclReduction::max, true};
+        case Mode::all_reduce_min:
+            return {all_reduce, NcclReduction::min, true};
+        case Mode::reduce_sum:
+            return {reduce, NcclReduction::sum, true};
+        case Mode::reduce_scatter_sum:
+            return {reduce_scatter, NcclReduction::sum, true};
+        case Mode::broadcast:
+            return {broadcast};
+        case Mode::all_gather:
+            return {all_gather};
+        case Mode::gather:
+            return {gather};
+        case Mode::scatter:
+            return {scatter};
+        case Mode::all_to_all:
+            return {all_to_all};
+    }
+    MGE_CHECK(false);
+}
+
+Support nccl_works(const Problem& problem) {
+    if (problem.device.is_host() || !nccl()) return {"NCCL is not open, or the device is not a GPU"};
+    auto& p = problem.as<Collective::Params>();
+    if (!nccl_type(problem.inputs[0].dtype, nccl_work(p.mode).is_reduction))
+        return {"NCCL has no such dtype"};
+    return plain_layouts(problem);
+}
+
+bool is_sum(const Problem& problem) {
+    auto work = nccl_work(problem.as<Collective::Params>().mode);
+    return work.is_reduction && work.reduction == NcclReduction::sum;
+}
+
+Support nccl_moves(const Problem& problem) {
+    return is_sum(problem) ? Support{"it is a sum"} : nccl_works(problem);
+}
+Support nccl_sums(const Problem& problem) {
+    return is_sum(problem) ? nccl_works(problem) : Support{"it is no sum"};
+}
+
+// The host only enqueues: the data stays on the device, and the queue continues when the exchange is done.
+void enqueue_on_device(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    auto* queue = dynamic_cast<StreamSharingQueue*>(launch.queue);
+    auto library = nccl();
+    if (!queue || !library) throw_user(Collective::name, "NCCL is closed, or the queue has no stream");
+    auto& [params, dtype, info] = state.exchange;
+    auto [operation, reduction, is_reduction] = nccl_work(params.mode);
+    auto type = *nccl_type(dtype, is_reduction);
+    size_t element = type == NcclType::u8 ? 1 : size_of(dtype);
+    library->enqueue({.info = info,
+                      .position = int(params.rank),
+                      .operation = operation,
+                      .reduction = reduction,
+                      .type = type,
+                      .x = launch.inputs[0],
+                      .y = launch.outputs[0],
+                      .x_count = state.x_bytes / element,
+                      .y_count = state.y_bytes / element,
+                      .stream = reinterpret_cast<void*>(queue->stream_address())},
+                     [&]() -> std::function<void()> {
+                         return [done = launch.queue->record()] {
+                             if (done) done->wait();
+                         };
+                     });
+}
+
 }  // namespace
 
 void exchange_on_host(const HostExchange& exchange, ConstBytes x, Bytes y) {
@@ -217,6 +312,9 @@ void exchange_on_host(const HostExchange& exchange, ConstBytes x, Bytes y) {
 
 KernelList kernels(Cpu, Collective) {
     static constexpr Algorithm list[] = {
+        {"nccl", nccl_moves, prepare, enqueue_on_device, {.unmeasured = true}},
+        // The order of its sums depends on the number of processes and on their network.
+        {"nccl_sum", nccl_sums, prepare, enqueue_on_device, {.reproducible = false, .unmeasured = true}},
         {"through_the_host", plain_layouts, prepare, run, {.unmeasured = true}},
     };
     return list;

@@ -3,17 +3,20 @@
 
 import atexit
 import contextlib
+import importlib.util
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from .. import _mge, random
 from ..core._wrap import as_device
-from ..device import set_default_device
+from ..device import set_default_device, what_is_xpu
 from ..random.rng import seed_of_time
+from ._connection import time_limit
 from .launch import Launch, find_launch
 from .meeting import Meeting, meet
 from .server import Client
@@ -29,6 +32,7 @@ class _Process:
     server: tuple[str, int]
     meeting: Meeting | None = None  # a single process has no meeting
     machine_ranks: list[int] | None = None
+    has_nccl: bool = False
 
 
 _process: _Process | None = None
@@ -174,7 +178,8 @@ def init_process_group(
         rank: number of this process, from 0.
         device: number of its device; None: the process's number on its machine.
         backend: engine that carries the data: ``gloo``, ``openmpi`` or ``mpich``. Any other name,
-            such as ``auto`` or ``nccl``, selects the launcher's engine, else Gloo.
+            such as ``auto``, selects the launcher's engine, else Gloo. ``nccl`` adds NCCL for the
+            exchanges of GPUs; on other devices it means ``auto``.
         device_type: type of the device.
         timeout: seconds without an answer after which an exchange fails; None:
             ``MGE_DISTRIBUTED_TIMEOUT``, else 1800.
@@ -213,6 +218,9 @@ def init_process_group(
         atexit.register(_leave, process)
         set_default_device(f"{device_type}{device}")
         random.seed(seed_of_time() + launch.rank)
+    if backend == "nccl" and "gpu" in (device_type, what_is_xpu()) and device_type != "cpu":
+        _mge.open_nccl(_nccl_library(), time_limit(timeout))
+        process.has_nccl = True
     _process = process
     WORLD.reset(range(launch.world_size))
 
@@ -231,6 +239,17 @@ def _launch_of(
     if not 0 <= rank < world_size:
         raise ValueError(f"[init_process_group] rank is below {world_size}, got {rank}")
     return Launch(rank, world_size, rank, "", master_ip, port), True
+
+
+def _nccl_library() -> str:
+    """The file of NCCL in NVIDIA's Python package, or its name for the system's search."""
+    with contextlib.suppress(ModuleNotFoundError):
+        spec = importlib.util.find_spec("nvidia.nccl")
+        for folder in (spec and spec.submodule_search_locations) or ():
+            path = Path(folder, "lib", "libnccl.so.2")
+            if path.exists():
+                return str(path)
+    return "libnccl.so.2"
 
 
 def _write_record_on_signal() -> None:
@@ -313,7 +332,7 @@ def get_backend() -> str:
     process = _this()
     if process.meeting is None:
         return process.backend
-    return process.meeting.engine
+    return "nccl" if process.has_nccl else process.meeting.engine
 
 
 @contextlib.contextmanager
