@@ -20,6 +20,7 @@ from pathlib import Path
 from megenginelite import LiteConfig
 from megenginelite.global_setting import LiteGlobal
 from megenginelite.network import get_model_io_info
+from megenginelite.struct import LiteDeviceType
 
 from . import _mge
 from .serving.model import CIPHER, ServedModel, read_key
@@ -189,6 +190,22 @@ def check_model(service: Service) -> None:
         raise ServeError(MODEL, str(error)) from None
 
 
+def check_device(device: str) -> None:
+    """Check that there is a device.
+
+    Args:
+        device: ``"cpu"`` or ``"cuda"``.
+    Raises:
+        ServeError: there is none.
+    """
+    try:
+        is_there = device == "cpu" or LiteGlobal.get_device_count(LiteDeviceType.LITE_CUDA) > 0
+    except RuntimeError as error:
+        raise ServeError(DEVICE, str(error)) from None
+    if not is_there:
+        raise ServeError(DEVICE, "--device cuda: there is no NVIDIA GPU that mge can use")
+
+
 def check_ports(service: Service) -> None:
     """Check that the server can listen.
 
@@ -225,9 +242,7 @@ def require_package(package: str) -> None:
         ServeError: it is not.
     """
     if importlib.util.find_spec(package) is None:
-        raise ServeError(
-            DEVICE, f"{package} is not installed; pip install 'megengine[serve]' installs it"
-        )
+        raise ServeError(DEVICE, f"{package} is not installed: run pip install 'megengine[serve]'")
 
 
 def run_mlserver(service: Service) -> None:
@@ -331,6 +346,7 @@ def main(arguments: list[str] | None = None) -> int:
                 " server has no authentication",
                 file=sys.stderr,
             )
+        check_device(service.device)
         run(service)
     except ServeError as error:
         print(f"megengine.serve: {error}", file=sys.stderr)

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_without_the_package_the_error_names_it(models, run_serve):
     done = run_serve(models["classifier"], python=sys.executable)
     assert done.returncode == 4
     assert done.stderr == (
-        "megengine.serve: mlserver is not installed; pip install 'megengine[serve]' brings it\n"
+        "megengine.serve: mlserver is not installed: run pip install 'megengine[serve]'\n"
     )
 
 
@@ -83,6 +84,14 @@ def test_errors_of_files(run_serve, tmp_path):
     done = run_serve(tmp_path / "damaged.mge")
     assert done.returncode == 5
     assert "damaged.mge" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_missing_gpu(models, run_serve):
+    if Path("/dev/nvidia0").exists():
+        pytest.skip("this machine has a GPU")
+    done = run_serve(models["classifier"], "--device", "cuda")
+    assert done.returncode == 4
     assert done.stderr.count("\n") == 1
 
 
