@@ -7,6 +7,7 @@ of the slowest process, in seconds:
 - forward, compute: the forward pass; the step without exchanges
 - communication: the exchanges of all buckets without computing
 - after, overlap: the step with exchanges after the backward pass, and during it
+- traced_compute, traced: the traced step without exchanges, and with them during the backward pass
 - latency, large: the sum of four bytes, and of 16 MB
 """
 
@@ -140,6 +141,8 @@ def main() -> None:
         "communication": (exchange, options.steps),
         "after": (step([AfterBackward(options.bucket_bytes)]), options.steps),
         "overlap": (step([callback]), options.steps),
+        "traced_compute": (mge.jit.trace(step([]), symbolic=True), options.steps),
+        "traced": (mge.jit.trace(step([callback]), symbolic=True), options.steps),
     }
     result = {
         "processes": dist.get_world_size(),
