@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT, which is libmge/ops/all.h: every struct below ROOT/libmge/ops that has an OpInfo, and the headers that define them.
+# Writes into the folder OUTPUT the files all.h (every struct below ROOT/libmge/ops that has an OpInfo, and the headers that
+# define them) and definitions.cpp, which defines the OpInfo of each.
 cmake_minimum_required(VERSION 3.25)
 file(GLOB_RECURSE headers RELATIVE ${ROOT} ${ROOT}/libmge/ops/*.h)
 foreach(header IN LISTS headers)
@@ -10,6 +11,7 @@ foreach(header IN LISTS headers)
       set(struct ${CMAKE_MATCH_1})
     else()
       list(APPEND operators "    ops::${struct}")
+      list(APPEND definitions "constinit const OpInfo ${struct}::info = define<${struct}>()")
       list(APPEND kernels "KernelList kernels(Cpu, ${struct})" "KernelList kernels(Cuda, ${struct})")
       list(APPEND includes "#include \"${header}\"")
     endif()
@@ -17,11 +19,13 @@ foreach(header IN LISTS headers)
 endforeach()
 list(SORT operators)
 list(SORT kernels)
+list(SORT definitions)
 list(REMOVE_DUPLICATES includes)
 list(JOIN operators ",\n" operators)
 list(JOIN includes "\n" includes)
 list(JOIN kernels ";\n" kernels)
-file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT "// SPDX-License-Identifier: Apache-2.0
+list(JOIN definitions ";\n" definitions)
+file(CONFIGURE OUTPUT ${OUTPUT}/all.h @ONLY CONTENT "// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Every operator, sorted by name, from the headers below libmge/ops. Kernel tables, Python, files, documentation and tests
 // are derived from this list. cmake/list_operators.cmake writes it.
@@ -41,4 +45,14 @@ namespace ops {
 }  // namespace ops
 
 }  // namespace mge
+")
+file(CONFIGURE OUTPUT ${OUTPUT}/definitions.cpp @ONLY CONTENT "// SPDX-License-Identifier: Apache-2.0
+#include \"libmge/op/define.h\"
+#include \"libmge/ops/all.h\"
+
+namespace mge::ops {
+
+@definitions@;
+
+}  // namespace mge::ops
 ")

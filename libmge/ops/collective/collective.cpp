@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <set>
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Collective::info = define<Collective>();
 
 namespace {
 

@@ -4,12 +4,8 @@
 #include <algorithm>
 
 #include "libmge/base/number_text.h"
-#include "libmge/op/define.h"
 
 namespace mge::ops {
-
-constinit const OpInfo BeginReduction::info = define<BeginReduction>();
-constinit const OpInfo EndReduction::info = define<EndReduction>();
 
 namespace {
 

@@ -5,12 +5,9 @@
 #include <optional>
 
 #include "libmge/base/number_text.h"
-#include "libmge/op/define.h"
 #include "libmge/ops/control/control.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Cond::info = define<Cond>();
 
 namespace {
 

@@ -4,13 +4,10 @@
 #include <algorithm>
 
 #include "libmge/base/number_text.h"
-#include "libmge/op/define.h"
 #include "libmge/ops/control/control.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Scan::info = define<Scan>();
 
 namespace {
 

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "libmge/base/number_text.h"
-#include "libmge/op/define.h"
 #include "libmge/ops/control/control.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -14,8 +13,6 @@
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo WhileLoop::info = define<WhileLoop>();
 
 TensorSpecs WhileLoop::infer(const Params& p, std::span<const TensorSpec> in) {
     if (p.carried < 1 || size_t(p.carried) > in.size())

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "libmge/device/device.h"
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/reshape.h"
@@ -14,9 +13,6 @@
 #include "libmge/tensor/truncate.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Arange::info = define<Arange>();
-constinit const OpInfo Linspace::info = define<Linspace>();
 
 namespace {
 

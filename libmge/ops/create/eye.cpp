@@ -2,11 +2,8 @@
 #include "libmge/ops/create/eye.h"
 
 #include "libmge/base/number_text.h"
-#include "libmge/op/define.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Eye::info = define<Eye>();
 
 TensorSpecs Eye::infer(const Params& p, std::span<const TensorSpec>) {
     if (p.n < 0 || p.m < -1)

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/create/full.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo Full::info = define<Full>();
-constinit const OpInfo FullLike::info = define<FullLike>();
 
 TensorSpecs Full::infer(const Params& p, std::span<const TensorSpec>) {
     if (p.dtype == DType::none) throw_user(name, "needs a dtype", ErrorClass::type);

@@ -6,13 +6,10 @@
 #include <cstdio>
 
 #include "libmge/device/queue.h"
-#include "libmge/op/define.h"
 #include "libmge/ops/effect/on_host.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
-
-constinit const OpInfo AssertEqual::info = define<AssertEqual>();
 
 TensorSpecs AssertEqual::infer(const Params&, std::span<const TensorSpec> in) {
     if (!(in[0].shape == in[1].shape))

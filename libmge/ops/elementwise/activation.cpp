@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/activation.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -9,19 +8,6 @@
 #include "libmge/ops/elementwise/where.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Gelu::info = define<Gelu>();
-constinit const OpInfo GeluSlope::info = define<GeluSlope>();
-constinit const OpInfo Hsigmoid::info = define<Hsigmoid>();
-constinit const OpInfo Hswish::info = define<Hswish>();
-constinit const OpInfo LeakyRelu::info = define<LeakyRelu>();
-constinit const OpInfo Logsigmoid::info = define<Logsigmoid>();
-constinit const OpInfo Prelu::info = define<Prelu>();
-constinit const OpInfo Relu::info = define<Relu>();
-constinit const OpInfo Relu6::info = define<Relu6>();
-constinit const OpInfo Sigmoid::info = define<Sigmoid>();
-constinit const OpInfo Silu::info = define<Silu>();
-constinit const OpInfo Softplus::info = define<Softplus>();
 
 Tensor Gelu::derivative(const Tensor& x, const Tensor&, const Tensor& dy) { return mul(dy, gelu_slope(x)); }
 Tensor GeluSlope::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {

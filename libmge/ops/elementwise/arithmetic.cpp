@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/arithmetic.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/where.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Abs::info = define<Abs>();
-constinit const OpInfo Add::info = define<Add>();
-constinit const OpInfo Ceil::info = define<Ceil>();
-constinit const OpInfo Div::info = define<Div>();
-constinit const OpInfo Floor::info = define<Floor>();
-constinit const OpInfo FloorDiv::info = define<FloorDiv>();
-constinit const OpInfo Maximum::info = define<Maximum>();
-constinit const OpInfo Minimum::info = define<Minimum>();
-constinit const OpInfo Mod::info = define<Mod>();
-constinit const OpInfo Mul::info = define<Mul>();
-constinit const OpInfo Neg::info = define<Neg>();
-constinit const OpInfo Reciprocal::info = define<Reciprocal>();
-constinit const OpInfo Round::info = define<Round>();
-constinit const OpInfo RoundToEven::info = define<RoundToEven>();
-constinit const OpInfo Rsqrt::info = define<Rsqrt>();
-constinit const OpInfo Sign::info = define<Sign>();
-constinit const OpInfo Sqrt::info = define<Sqrt>();
-constinit const OpInfo Square::info = define<Square>();
-constinit const OpInfo Sub::info = define<Sub>();
 
 Tensor Abs::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     return where(greater(x, constant_like(x, 0)), dy, neg(dy));

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/clip.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/where.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Clip::info = define<Clip>();
 
 TensorSpecs Clip::infer(const Params&, std::span<const TensorSpec> in) {
     return infer_elementwise(name, in, accepted, false);

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/exponential.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Erf::info = define<Erf>();
-constinit const OpInfo Exp::info = define<Exp>();
-constinit const OpInfo Expm1::info = define<Expm1>();
-constinit const OpInfo Log::info = define<Log>();
-constinit const OpInfo Log1p::info = define<Log1p>();
-constinit const OpInfo Logaddexp::info = define<Logaddexp>();
-constinit const OpInfo Pow::info = define<Pow>();
 
 Tensor Erf::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     // 2/sqrt(pi) e^(-x^2)

@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/trigonometric.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Acos::info = define<Acos>();
-constinit const OpInfo Acosh::info = define<Acosh>();
-constinit const OpInfo Asin::info = define<Asin>();
-constinit const OpInfo Asinh::info = define<Asinh>();
-constinit const OpInfo Atan::info = define<Atan>();
-constinit const OpInfo Atan2::info = define<Atan2>();
-constinit const OpInfo Atanh::info = define<Atanh>();
-constinit const OpInfo Cos::info = define<Cos>();
-constinit const OpInfo Cosh::info = define<Cosh>();
-constinit const OpInfo Sin::info = define<Sin>();
-constinit const OpInfo Sinh::info = define<Sinh>();
-constinit const OpInfo Tan::info = define<Tan>();
-constinit const OpInfo Tanh::info = define<Tanh>();
 
 Tensor Acos::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     return neg(div(dy, sqrt(sub(constant_like(x, 1), square(x)))));

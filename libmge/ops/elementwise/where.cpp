@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/where.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/elementwise.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Where::info = define<Where>();
 
 TensorSpecs Where::infer(const Params&, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::boolean)

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/cond_take.h"
 
-#include "libmge/op/define.h"
 #include "libmge/op/int32_places.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo CondTake::info = define<CondTake>();
 
 TensorSpecs CondTake::infer(const Params&, std::span<const TensorSpec> in) {
     if (in[1].dtype != DType::boolean)

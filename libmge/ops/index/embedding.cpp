@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/embedding.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
 namespace {
 
@@ -12,9 +10,6 @@ void check_index(std::string_view who, const TensorSpec& index) {
 }
 
 }  // namespace
-
-constinit const OpInfo Embedding::info = define<Embedding>();
-constinit const OpInfo EmbeddingBackward::info = define<EmbeddingBackward>();
 
 TensorSpecs Embedding::infer(const Params&, std::span<const TensorSpec> in) {
     check_index(name, in[1]);

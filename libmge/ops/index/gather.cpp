@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/gather.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 
 namespace mge::ops {
@@ -30,10 +29,6 @@ TensorSpecs infer_scatter(std::string_view who, const Gather::Params& p, std::sp
 }
 
 }  // namespace
-
-constinit const OpInfo Gather::info = define<Gather>();
-constinit const OpInfo Scatter::info = define<Scatter>();
-constinit const OpInfo ScatterAdd::info = define<ScatterAdd>();
 
 TensorSpecs Gather::infer(const Params& p, std::span<const TensorSpec> in) {
     check_index(name, p.axis, in[0], in[1]);

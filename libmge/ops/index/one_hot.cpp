@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/one_hot.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 
 namespace mge::ops {
@@ -22,10 +21,6 @@ Shape picked_shape(std::string_view who, int64_t axis, const TensorSpec& x, cons
 }
 
 }  // namespace
-
-constinit const OpInfo OneHot::info = define<OneHot>();
-constinit const OpInfo IndexingOneHot::info = define<IndexingOneHot>();
-constinit const OpInfo IndexingSetOneHot::info = define<IndexingSetOneHot>();
 
 TensorSpecs OneHot::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::i32)

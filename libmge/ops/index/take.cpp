@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "libmge/base/number_text.h"
-#include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/slice/assigned_value.h"
 
@@ -59,10 +58,6 @@ TakeShape take_shape(std::string_view who, const Take::Params& p, const Shape& x
         take.result.insert(take.indices_at + i, take.indices.extent(i));
     return take;
 }
-
-constinit const OpInfo Take::info = define<Take>();
-constinit const OpInfo SetTake::info = define<SetTake>();
-constinit const OpInfo AddTake::info = define<AddTake>();
 
 TensorSpecs Take::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{in[0].dtype, take_shape(name, p, in[0].shape, in.subspan(1)).result, {}}};

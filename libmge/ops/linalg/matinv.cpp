@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matinv.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/linalg/matmul.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Matinv::info = define<Matinv>();
 
 TensorSpecs Matinv::infer(const Params&, std::span<const TensorSpec> in) {
     auto& shape = in[0].shape;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/elementwise.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Matmul::info = define<Matmul>();
 
 namespace {
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/elementwise.h"
@@ -12,8 +11,6 @@
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Svd::info = define<Svd>();
 
 TensorSpecs Svd::infer(const Params&, std::span<const TensorSpec> in) {
     auto& x = in[0].shape;

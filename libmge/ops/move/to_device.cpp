@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/move/to_device.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo ToDevice::info = define<ToDevice>();
 
 TensorSpecs ToDevice::infer(const Params&, std::span<const TensorSpec> in) {
     return {{in[0].dtype, in[0].shape, {}}};

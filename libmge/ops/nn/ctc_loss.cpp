@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/ctc_loss.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo CtcLoss::info = define<CtcLoss>();
-constinit const OpInfo CtcLossBackward::info = define<CtcLossBackward>();
 
 namespace {
 

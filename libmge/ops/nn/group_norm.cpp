@@ -4,7 +4,6 @@
 #include <array>
 
 #include "libmge/device/device.h"
-#include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/nn/row_norm_rules.h"
 #include "libmge/ops/shape/concat.h"
@@ -12,9 +11,6 @@
 #include "libmge/ops/shape/shape_of.h"
 
 namespace mge::ops {
-
-constinit const OpInfo GroupNorm::info = define<GroupNorm>();
-constinit const OpInfo GroupNormBackward::info = define<GroupNormBackward>();
 
 namespace {
 

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/layer_norm.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/nn/row_norm_rules.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo LayerNorm::info = define<LayerNorm>();
-constinit const OpInfo LayerNormBackward::info = define<LayerNormBackward>();
 
 namespace {
 

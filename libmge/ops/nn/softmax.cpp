@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/softmax.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/reduce/reduce.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Softmax::info = define<Softmax>();
 
 TensorSpecs Softmax::infer(const Params& p, std::span<const TensorSpec> in) {
     normalize_axis(name, p.axis, in[0].shape.rank());

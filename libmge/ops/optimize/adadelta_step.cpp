@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/optimize/adadelta_step.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/optimize/optimizer_inputs.h"
 
 namespace mge::ops {
-
-constinit const OpInfo AdadeltaStep::info = define<AdadeltaStep>();
 
 TensorSpecs AdadeltaStep::infer(const Params&, std::span<const TensorSpec> in) {
     check_parameter(name, in[0]);

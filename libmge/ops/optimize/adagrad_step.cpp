@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/optimize/adagrad_step.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/optimize/optimizer_inputs.h"
 
 namespace mge::ops {
-
-constinit const OpInfo AdagradStep::info = define<AdagradStep>();
 
 TensorSpecs AdagradStep::infer(const Params&, std::span<const TensorSpec> in) {
     check_parameter(name, in[0]);

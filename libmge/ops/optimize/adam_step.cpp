@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/optimize/adam_step.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/optimize/optimizer_inputs.h"
 
 namespace mge::ops {
-
-constinit const OpInfo AdamStep::info = define<AdamStep>();
 
 TensorSpecs AdamStep::infer(const Params&, std::span<const TensorSpec> in) {
     return specs_with_moments(name, in);

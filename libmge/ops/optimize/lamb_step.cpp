@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/optimize/lamb_step.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/optimize/optimizer_inputs.h"
 
 namespace mge::ops {
-
-constinit const OpInfo LambStep::info = define<LambStep>();
 
 TensorSpecs LambStep::infer(const Params&, std::span<const TensorSpec> in) {
     return specs_with_moments(name, in);

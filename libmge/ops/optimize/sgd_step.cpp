@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/optimize/sgd_step.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/optimize/optimizer_inputs.h"
 
 namespace mge::ops {
-
-constinit const OpInfo SgdStep::info = define<SgdStep>();
 
 TensorSpecs SgdStep::infer(const Params& p, std::span<const TensorSpec> in) {
     check_parameter(name, in[0]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/fake_quantize.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -11,8 +10,6 @@
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo FakeQuantize::info = define<FakeQuantize>();
 
 TensorSpecs FakeQuantize::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::f32)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/map_bytes.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/quantize/quantisation.h"
 
 namespace mge::ops {
-
-constinit const OpInfo MapBytes::info = define<MapBytes>();
 
 TensorSpecs MapBytes::infer(const Params&, std::span<const TensorSpec> in) {
     if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype))

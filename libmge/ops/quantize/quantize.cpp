@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/quantize.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/quantize/quantisation.h"
 
 namespace mge::ops {
@@ -10,9 +9,6 @@ namespace {
 TensorSpec zero_point_of(std::span<const TensorSpec> in) { return in.size() > 2 ? in[2] : TensorSpec{}; }
 
 }  // namespace
-
-constinit const OpInfo Quantize::info = define<Quantize>();
-constinit const OpInfo Dequantize::info = define<Dequantize>();
 
 TensorSpecs Quantize::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::f32)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/quantized_add.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/quantize/quantisation.h"
 
 namespace mge::ops {
-
-constinit const OpInfo QuantizedAdd::info = define<QuantizedAdd>();
 
 TensorSpecs QuantizedAdd::infer(const Params& p, std::span<const TensorSpec> in) {
     if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype) || !is_byte(p.dtype))

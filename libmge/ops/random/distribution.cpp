@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/random/distribution.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Uniform::info = define<Uniform>();
-constinit const OpInfo Normal::info = define<Normal>();
 
 TensorSpecs Uniform::infer(const Params& p, std::span<const TensorSpec> in) {
     check_random_state(name, in[0]);

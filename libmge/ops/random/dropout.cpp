@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/random/dropout.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Dropout::info = define<Dropout>();
 
 TensorSpecs Dropout::infer(const Params& p, std::span<const TensorSpec> in) {
     check_random_state(name, in[1]);

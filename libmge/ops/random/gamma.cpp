@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/random/gamma.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Gamma::info = define<Gamma>();
-constinit const OpInfo Beta::info = define<Beta>();
 
 namespace {
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/random/multinomial.h"
 
-#include "libmge/op/define.h"
 #include "libmge/op/int32_places.h"
 #include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Multinomial::info = define<Multinomial>();
 
 TensorSpecs Multinomial::infer(const Params& p, std::span<const TensorSpec> in) {
     check_random_state(name, in[0]);

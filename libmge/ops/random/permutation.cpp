@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/random/permutation.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
@@ -32,8 +31,6 @@ int64_t most_numbers(DType dtype) {
 }
 
 }  // namespace
-
-constinit const OpInfo Permutation::info = define<Permutation>();
 
 TensorSpecs Permutation::infer(const Params& p, std::span<const TensorSpec> in) {
     check_random_state(name, in[0]);

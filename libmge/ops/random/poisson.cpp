@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/random/poisson.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Poisson::info = define<Poisson>();
 
 TensorSpecs Poisson::infer(const Params&, std::span<const TensorSpec> in) {
     check_random_state(name, in[0]);

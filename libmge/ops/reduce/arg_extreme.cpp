@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/reduce/arg_extreme.h"
 
-#include "libmge/op/define.h"
 #include "libmge/op/int32_places.h"
 #include "libmge/ops/reduce/reduce.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Argmax::info = define<Argmax>();
-constinit const OpInfo Argmin::info = define<Argmin>();
 
 TensorSpecs infer_arg(std::string_view name, const ArgParams& params, const TensorSpec& x) {
     if (!x.shape.is_known()) return {{DType::i32, Shape::unknown(), {}}};

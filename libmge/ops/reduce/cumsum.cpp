@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/reduce/cumsum.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/shape/flip.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Cumsum::info = define<Cumsum>();
 
 TensorSpecs Cumsum::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype == DType::boolean)

@@ -2,7 +2,6 @@
 #include "libmge/ops/reduce/reduce.h"
 
 #include "libmge/device/device.h"
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert/convert.h"
@@ -13,12 +12,6 @@
 #include "libmge/ops/shape/shape_of.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Max::info = define<Max>();
-constinit const OpInfo Mean::info = define<Mean>();
-constinit const OpInfo Min::info = define<Min>();
-constinit const OpInfo Prod::info = define<Prod>();
-constinit const OpInfo Sum::info = define<Sum>();
 
 namespace {
 

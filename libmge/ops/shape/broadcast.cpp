@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/broadcast.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
 
 namespace mge::ops {
@@ -15,9 +14,6 @@ TensorSpec repeated(const char* who, const TensorSpec& x, const Shape& to) {
 }
 
 }  // namespace
-
-constinit const OpInfo BroadcastTo::info = define<BroadcastTo>();
-constinit const OpInfo BroadcastLike::info = define<BroadcastLike>();
 
 TensorSpecs BroadcastTo::infer(const Params& p, std::span<const TensorSpec> in) {
     IntList dims = p.shape;

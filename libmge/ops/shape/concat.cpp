@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/concat.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/shape/split.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Concat::info = define<Concat>();
 
 TensorSpecs Concat::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in.empty()) throw_user(name, "needs at least one tensor", ErrorClass::value);

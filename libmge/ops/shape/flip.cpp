@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/flip.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo Flip::info = define<Flip>();
 
 TensorSpecs Flip::infer(const Params& p, std::span<const TensorSpec> in) {
     std::vector<bool> seen(size_t(in[0].shape.rank()), false);

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
 namespace {
 
@@ -37,9 +35,6 @@ void check_mode(std::string_view who, const Pad::Params& p, const Shape& x) {
 }
 
 }  // namespace
-
-constinit const OpInfo Pad::info = define<Pad>();
-constinit const OpInfo PadBackward::info = define<PadBackward>();
 
 TensorSpecs Pad::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape shape = in[0].shape;

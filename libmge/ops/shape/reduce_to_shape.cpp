@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/reduce_to_shape.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/shape/broadcast.h"
 
 namespace mge::ops {
-
-constinit const OpInfo ReduceToShape::info = define<ReduceToShape>();
 
 TensorSpecs ReduceToShape::infer(const Params& p, std::span<const TensorSpec> in) {
     auto& x = in[0].shape;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
 namespace {
 
@@ -60,12 +58,6 @@ Tensors reshaped_back(const GradientContext<Params>& g) {
 }
 
 }  // namespace
-
-constinit const OpInfo Reshape::info = define<Reshape>();
-constinit const OpInfo ReshapeLike::info = define<ReshapeLike>();
-constinit const OpInfo Flatten::info = define<Flatten>();
-constinit const OpInfo AddAxis::info = define<AddAxis>();
-constinit const OpInfo RemoveAxis::info = define<RemoveAxis>();
 
 TensorSpecs Reshape::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{in[0].dtype, complete(in[0].shape, p.shape), {}}};

@@ -3,11 +3,7 @@
 
 #include <cstdint>
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo ShapeOf::info = define<ShapeOf>();
 
 TensorSpecs ShapeOf::infer(const Params& p, std::span<const TensorSpec> in) {
     int rank = in[0].shape.rank();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/shape/concat.h"
 
@@ -17,8 +16,6 @@ Extent extent_along(const TensorSpec& like, int axis, int rank) {
 }
 
 }  // namespace
-
-constinit const OpInfo Split::info = define<Split>();
 
 TensorSpecs Split::infer(const Params& p, std::span<const TensorSpec> in) {
     auto& x = in[0];

@@ -3,11 +3,7 @@
 
 #include <array>
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo TreeEnsemble::info = define<TreeEnsemble>();
 
 namespace {
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/vision/class_nms.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo ClassNms::info = define<ClassNms>();
 
 TensorSpecs ClassNms::infer(const Params&, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::f32 || in[1].dtype != DType::f32)

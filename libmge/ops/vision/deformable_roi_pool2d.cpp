@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/vision/deformable_roi_pool2d.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/vision/deformable_pooling.h"
 
 namespace mge::ops {
-
-constinit const OpInfo DeformableRoiPool2d::info = define<DeformableRoiPool2d>();
-constinit const OpInfo DeformableRoiPool2dBackward::info = define<DeformableRoiPool2dBackward>();
 
 namespace {
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/vision/nms.h"
 
-#include "libmge/op/define.h"
 #include "libmge/op/int32_places.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Nms::info = define<Nms>();
 
 TensorSpecs Nms::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::f32 || in[1].dtype != DType::f32)

@@ -2,11 +2,8 @@
 #include "libmge/ops/vision/preprocess.h"
 
 #include "libmge/base/number_text.h"
-#include "libmge/op/define.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Preprocess::info = define<Preprocess>();
 
 TensorSpecs Preprocess::infer(const Params& p, std::span<const TensorSpec> in) {
     auto &x = in[0].shape, &mean = in[1].shape;

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/vision/remap.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo Remap::info = define<Remap>();
-constinit const OpInfo RemapBackwardData::info = define<RemapBackwardData>();
-constinit const OpInfo RemapBackwardMap::info = define<RemapBackwardMap>();
 
 namespace {
 

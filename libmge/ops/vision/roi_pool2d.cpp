@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/vision/roi_pool2d.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo RoiPool2d::info = define<RoiPool2d>();
-constinit const OpInfo RoiPool2dBackward::info = define<RoiPool2dBackward>();
 
 namespace {
 

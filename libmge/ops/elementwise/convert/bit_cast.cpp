@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/convert/bit_cast.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo BitCast::info = define<BitCast>();
 
 TensorSpecs BitCast::infer(const Params& p, std::span<const TensorSpec> in) {
     DType from = in[0].dtype;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/convert/convert.h"
 
-#include "libmge/op/define.h"
-
 namespace mge {
 
 Tensor convert_dtype(const Tensor& x, DType dtype) {
@@ -10,9 +8,6 @@ Tensor convert_dtype(const Tensor& x, DType dtype) {
 }
 
 namespace ops {
-
-constinit const OpInfo Convert::info = define<Convert>();
-constinit const OpInfo Copy::info = define<Copy>();
 
 TensorSpecs Convert::infer(const Params& p, std::span<const TensorSpec> in) {
     if (p.dtype == DType::none) throw_user(name, "needs a dtype to convert to", ErrorClass::type);

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/convert/convert_narrow.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo ConvertNarrow::info = define<ConvertNarrow>();
 
 TensorSpecs ConvertNarrow::infer(const Params& p, std::span<const TensorSpec> in) {
     if (!is_narrow(p.dtype))

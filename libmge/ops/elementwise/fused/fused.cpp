@@ -5,13 +5,10 @@
 #include <charconv>
 
 #include "libmge/base/number_text.h"
-#include "libmge/op/define.h"
 #include "libmge/op/operator_library.h"
 #include "libmge/ops/shape/layout/transpose.h"
 
 namespace mge::ops {
-
-constinit const OpInfo FusedElementwise::info = define<FusedElementwise>();
 
 namespace {
 

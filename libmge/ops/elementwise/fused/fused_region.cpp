@@ -3,11 +3,7 @@
 
 #include <algorithm>
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo FusedRegion::info = define<FusedRegion>();
 
 namespace {
 

@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
-#include "libmge/op/define.h"
 #include "libmge/op/int32_places.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/gather.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Sort::info = define<Sort>();
-constinit const OpInfo Topk::info = define<Topk>();
 
 TensorSpecs Sort::infer(const Params& p, std::span<const TensorSpec> in) {
     require_int32_places(name, in[0].shape[normalize_axis(name, p.axis, in[0].shape.rank())]);

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/order/unique.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo Unique::info = define<Unique>();
 
 TensorSpecs Unique::infer(const Params&, std::span<const TensorSpec> in) {
     if (in[0].shape.rank() < 1) throw_user(name, "x needs a first axis", ErrorClass::value);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/slice/slice.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/slice/assigned_value.h"
 #include "libmge/ops/index/slice/slice_items.h"
@@ -49,10 +48,6 @@ Tensor slice_value_gradient(const GradientContext<Params>& g) {
 }
 
 }  // namespace
-
-constinit const OpInfo Slice::info = define<Slice>();
-constinit const OpInfo SetSlice::info = define<SetSlice>();
-constinit const OpInfo AddSlice::info = define<AddSlice>();
 
 TensorSpecs Slice::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{in[0].dtype, sliced_shape(name, p.items, in[0].shape), {}}};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/attention/attention.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/elementwise.h"
@@ -15,9 +14,6 @@
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Attention::info = define<Attention>();
-constinit const OpInfo AttentionBackward::info = define<AttentionBackward>();
 
 namespace {
 

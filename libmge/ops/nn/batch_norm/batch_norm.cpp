@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/batch_norm/batch_norm.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/nn/norm_gradient.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo BatchNorm::info = define<BatchNorm>();
-constinit const OpInfo BatchNormBackward::info = define<BatchNormBackward>();
 
 namespace {
 

@@ -3,15 +3,10 @@
 
 #include <algorithm>
 
-#include "libmge/op/define.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
 
 namespace mge::ops {
-
-constinit const OpInfo Conv2d::info = define<Conv2d>();
-constinit const OpInfo Conv2dBackwardData::info = define<Conv2dBackwardData>();
-constinit const OpInfo Conv2dBackwardWeight::info = define<Conv2dBackwardWeight>();
 
 namespace {
 

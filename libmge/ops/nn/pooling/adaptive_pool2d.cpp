@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/pooling/adaptive_pool2d.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo AdaptiveMaxPool2d::info = define<AdaptiveMaxPool2d>();
-constinit const OpInfo AdaptiveMaxPool2dBackward::info = define<AdaptiveMaxPool2dBackward>();
-constinit const OpInfo AdaptiveMaxPool2dSelect::info = define<AdaptiveMaxPool2dSelect>();
-constinit const OpInfo AdaptiveAvgPool2d::info = define<AdaptiveAvgPool2d>();
-constinit const OpInfo AdaptiveAvgPool2dBackward::info = define<AdaptiveAvgPool2dBackward>();
 
 namespace {
 

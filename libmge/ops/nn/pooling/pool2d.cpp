@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/pooling/pool2d.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo MaxPool2d::info = define<MaxPool2d>();
-constinit const OpInfo MaxPool2dBackward::info = define<MaxPool2dBackward>();
-constinit const OpInfo MaxPool2dSelect::info = define<MaxPool2dSelect>();
-constinit const OpInfo AvgPool2d::info = define<AvgPool2d>();
-constinit const OpInfo AvgPool2dBackward::info = define<AvgPool2dBackward>();
 
 namespace {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/compressed/compressed_matmul.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/quantize/compressed/compressed_product.h"
 #include "libmge/ops/quantize/compressed/expand_weight.h"
@@ -21,8 +20,6 @@ void check_bias(const TensorSpec& bias, int64_t rows) {
 }
 
 }  // namespace
-
-constinit const OpInfo Op::info = define<Op>();
 
 TensorSpecs Op::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::f32)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/compressed/expand_weight.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/quantize/compressed/compressed_weight.h"
 
 namespace mge::ops {
-
-constinit const OpInfo ExpandWeight::info = define<ExpandWeight>();
 
 TensorSpecs ExpandWeight::infer(const Params& p, std::span<const TensorSpec> in) {
     auto weight = compressed_weight(name, p.bits, p.group, p.columns, in[0], in[1],

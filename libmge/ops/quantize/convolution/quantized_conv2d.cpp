@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 
-#include "libmge/op/define.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/quantize/quantisation.h"
 
 namespace mge::ops {
-
-constinit const OpInfo QuantizedConv2d::info = define<QuantizedConv2d>();
 
 namespace {
 

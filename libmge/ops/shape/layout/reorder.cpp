@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/layout/reorder.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo Reorder::info = define<Reorder>();
 
 TensorSpecs Reorder::infer(const Params& p, std::span<const TensorSpec> in) {
     Layout layout = p.layout == "plain" ? Layout() : Layout::named(p.layout);

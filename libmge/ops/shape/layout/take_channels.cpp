@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "libmge/op/define.h"
 #include "libmge/ops/shape/image.h"
 #include "libmge/ops/shape/layout/reorder_plan.h"
 
@@ -38,8 +37,6 @@ bool is_permutation(IntList order, size_t count) {
 }
 
 }  // namespace
-
-constinit const OpInfo TakeChannels::info = define<TakeChannels>();
 
 TensorSpecs TakeChannels::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in.empty()) throw_user(name, "needs at least one tensor", ErrorClass::value);

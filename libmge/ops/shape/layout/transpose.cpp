@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/layout/transpose.h"
 
-#include "libmge/op/define.h"
-
 namespace mge::ops {
-
-constinit const OpInfo Transpose::info = define<Transpose>();
 
 std::vector<int> transpose_axes(const Transpose::Params& p, int rank) {
     std::vector<int> axes;
