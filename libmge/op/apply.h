@@ -76,12 +76,6 @@ template <class O>
 inline constexpr bool is_variadic_op = O::inputs.back().kind == InputKind::variadic
                                        || O::inputs.back().variadic_host;
 template <class O>
-constexpr size_t required_inputs() {
-    size_t n = 0;
-    for (auto& input : O::inputs) n += input.kind == InputKind::required;
-    return n;
-}
-template <class O>
 inline constexpr bool has_one_output = O::outputs.size() == 1 && !O::info.traits.variadic_outputs;
 
 // A C++ function made from an operator: softmax(x, {.axis = 1}); conv2d(x, w, {…}) or conv2d(x, w, bias,

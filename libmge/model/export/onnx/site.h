@@ -100,7 +100,6 @@ public:
     // Valid for every batch size; Unsupported if it depends on the batch or is known only at run time.
     int64_t extent(size_t i, int axis) const;
     Shape fixed_shape(size_t i) const { return fixed_shape_of(id(i)); }
-    Shape fixed_out_shape(size_t i = 0) const { return fixed_shape_of(out_id(i)); }
     bool is_read(size_t output) const {
         return output < node.outputs.size() && uses_[size_t(node.outputs[output])] > 0;
     }
