@@ -18,10 +18,6 @@ namespace mge {
 struct Cpu {};
 struct Cuda {};
 
-// Specialised by the x.cuda.cpp of each operator.
-template <class O>
-KernelList kernels(Cuda, O);
-
 template <class... T>
 struct TypeList {
     static constexpr size_t size = sizeof...(T);

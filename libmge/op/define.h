@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Included only by the .cpp file that defines an operator. Turns its struct into an OpInfo.
+// Turns the struct of an operator into an OpInfo. The build writes this line for each operator of ours; an
+// operator of another library has it in a source.
 //
 //     constinit const OpInfo Softmax::info = define<Softmax>();
 //

@@ -57,7 +57,6 @@ struct Collective {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Collective);
 inline constexpr OpFunction<Collective> collective{};
 
 }  // namespace ops

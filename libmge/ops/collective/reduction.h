@@ -52,7 +52,6 @@ struct BeginReduction {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, BeginReduction);
 inline constexpr OpFunction<BeginReduction> begin_reduction{};
 
 struct EndReduction {
@@ -75,7 +74,6 @@ struct EndReduction {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, EndReduction);
 inline constexpr OpFunction<EndReduction, false> end_reduction{};
 
 // Ends the backward pass of this process, which has failed, at the reduction that would begin next: it fails

@@ -31,7 +31,6 @@ struct Cond {
                                std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Cond);
 inline constexpr OpFunction<Cond, false> cond{};
 
 }  // namespace mge::ops

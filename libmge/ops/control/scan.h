@@ -44,7 +44,6 @@ struct Scan {
 // The number of steps, and what the body sees of the operands.
 MGE_API int64_t scan_length(const Scan::Params& params, std::span<const TensorSpec> operands);
 MGE_API TensorSpecs scan_arguments(const Scan::Params& params, std::span<const TensorSpec> operands);
-KernelList kernels(Cpu, Scan);
 inline constexpr OpFunction<Scan, false> scan{};
 
 }  // namespace mge::ops

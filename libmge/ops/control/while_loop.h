@@ -40,7 +40,6 @@ struct WhileLoop {
                                std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, WhileLoop);
 inline constexpr OpFunction<WhileLoop, false> while_loop{};
 
 }  // namespace mge::ops

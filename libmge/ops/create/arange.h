@@ -30,7 +30,6 @@ struct Arange {
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Arange);
 inline constexpr OpFunction<Arange> arange{};
 
 struct Linspace {
@@ -54,7 +53,6 @@ struct Linspace {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Linspace);
 inline constexpr OpFunction<Linspace> linspace{};
 
 }  // namespace mge::ops

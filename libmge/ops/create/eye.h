@@ -25,7 +25,6 @@ struct Eye {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Eye);
 inline constexpr OpFunction<Eye> eye{};
 
 }  // namespace mge::ops

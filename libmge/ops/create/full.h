@@ -28,7 +28,6 @@ struct Full {
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Full);
 inline constexpr OpFunction<Full> full{};
 
 struct FullLike {
@@ -50,7 +49,6 @@ struct FullLike {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, FullLike);
 inline constexpr OpFunction<FullLike> full_like{};
 
 }  // namespace mge::ops

@@ -35,7 +35,6 @@ struct AssertEqual {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AssertEqual);
 inline constexpr OpFunction<AssertEqual> assert_equal{};
 
 }  // namespace mge::ops

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Common part of elementwise operators. A new one needs: its functor (kernel/scalar), its struct in the
-// header of its group, two lines and its derivative in the group's .cpp, two lines in the group's .cpu.cpp,
-// and two in the group's .simd.cpp if it supports floats. Without them the link fails.
+// header of its group, its derivative in the group's .cpp, a line in the group's .cpu.cpp and .cuda.cu, and
+// two in the group's .simd.cpp if it supports floats. Without them the link fails.
 
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
@@ -86,8 +86,5 @@ template <class O>
 concept ElementwiseOp = O::traits.elementwise&& requires {
     O::accepted;
 };
-// Defined in elementwise.cpu.h and instantiated by each group's .cpu.cpp.
-template <ElementwiseOp O>
-KernelList kernels(Cpu, O);
 
 }  // namespace mge::ops

@@ -19,7 +19,6 @@ struct Where {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Where);
 inline constexpr OpFunction<Where> where{};
 
 }  // namespace mge::ops

@@ -22,7 +22,6 @@ struct CondTake {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, CondTake);
 inline constexpr OpFunction<CondTake, false> cond_take{};
 
 }  // namespace mge::ops

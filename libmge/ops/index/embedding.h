@@ -20,7 +20,6 @@ struct Embedding {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Embedding);
 inline constexpr OpFunction<Embedding> embedding{};
 
 struct EmbeddingBackward {
@@ -44,7 +43,6 @@ struct EmbeddingBackward {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, EmbeddingBackward);
 inline constexpr OpFunction<EmbeddingBackward> embedding_backward{};
 
 }  // namespace mge::ops

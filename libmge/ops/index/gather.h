@@ -28,7 +28,6 @@ struct Gather {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Gather);
 inline constexpr OpFunction<Gather> gather{};
 
 struct Scatter {
@@ -48,7 +47,6 @@ struct Scatter {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Scatter);
 inline constexpr OpFunction<Scatter> scatter{};
 
 struct ScatterAdd {
@@ -68,7 +66,6 @@ struct ScatterAdd {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, ScatterAdd);
 inline constexpr OpFunction<ScatterAdd> scatter_add{};
 
 }  // namespace mge::ops

@@ -25,7 +25,6 @@ struct OneHot {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, OneHot);
 inline constexpr OpFunction<OneHot> one_hot{};
 
 struct IndexingOneHot {
@@ -46,7 +45,6 @@ struct IndexingOneHot {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, IndexingOneHot);
 inline constexpr OpFunction<IndexingOneHot> indexing_one_hot{};
 
 struct IndexingSetOneHot {
@@ -66,7 +64,6 @@ struct IndexingSetOneHot {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, IndexingSetOneHot);
 inline constexpr OpFunction<IndexingSetOneHot> indexing_set_one_hot{};
 
 }  // namespace mge::ops

@@ -30,7 +30,6 @@ struct Take {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Take);
 inline constexpr OpFunction<Take> take{};
 
 struct SetTake {
@@ -51,7 +50,6 @@ struct SetTake {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, SetTake);
 inline constexpr OpFunction<SetTake> set_take{};
 
 struct AddTake {
@@ -72,7 +70,6 @@ struct AddTake {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AddTake);
 inline constexpr OpFunction<AddTake> add_take{};
 
 // The shape of the result: outer + indices + inner.

@@ -22,7 +22,6 @@ struct Matinv {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Matinv);
 inline constexpr OpFunction<Matinv> matinv{};
 
 }  // namespace mge::ops

@@ -36,7 +36,6 @@ struct Matmul {
                                                  std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Matmul);
 inline constexpr OpFunction<Matmul> matmul{};
 
 }  // namespace mge::ops

@@ -23,7 +23,6 @@ struct Svd {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Svd);
 inline constexpr OpFunction<Svd, false> svd{};
 
 }  // namespace mge::ops

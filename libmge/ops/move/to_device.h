@@ -24,7 +24,6 @@ struct ToDevice {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, ToDevice);
 inline constexpr OpFunction<ToDevice> to_device{};
 
 }  // namespace mge::ops

@@ -28,7 +28,6 @@ struct CtcLoss {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, CtcLoss);
 inline constexpr OpFunction<CtcLoss> ctc_loss{};
 
 struct CtcLossBackward {
@@ -47,7 +46,6 @@ struct CtcLossBackward {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, CtcLossBackward);
 inline constexpr OpFunction<CtcLossBackward> ctc_loss_backward{};
 
 }  // namespace mge::ops

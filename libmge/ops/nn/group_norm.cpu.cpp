@@ -7,6 +7,10 @@
 #include "libmge/ops/nn/row_norm-inl.h"
 
 namespace mge::ops {
+
+KernelList kernels(Cpu, GroupNorm);          // for in_f32
+KernelList kernels(Cpu, GroupNormBackward);  // for in_f32
+
 namespace {
 
 using row_norm::add_statistics_gradients, row_norm::optional_input, row_norm::row_grain,

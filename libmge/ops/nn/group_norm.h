@@ -30,7 +30,6 @@ struct GroupNorm {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, GroupNorm);
 inline constexpr OpFunction<GroupNorm, false> group_norm{};
 
 struct GroupNormBackward {
@@ -57,7 +56,6 @@ struct GroupNormBackward {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, GroupNormBackward);
 inline constexpr OpFunction<GroupNormBackward, false> group_norm_backward{};
 
 }  // namespace mge::ops

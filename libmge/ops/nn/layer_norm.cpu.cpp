@@ -9,6 +9,9 @@
 #include "libmge/ops/nn/row_norm-inl.h"
 
 namespace mge::ops {
+
+KernelList kernels(Cpu, LayerNormBackward);  // for in_f32
+
 namespace {
 
 using row_norm::add_statistics_gradients, row_norm::optional_input, row_norm::row_grain,

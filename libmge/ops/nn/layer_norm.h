@@ -31,7 +31,6 @@ struct LayerNorm {
                                                  std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, LayerNorm);
 inline constexpr OpFunction<LayerNorm, false> layer_norm{};
 
 struct LayerNormBackward {
@@ -58,7 +57,6 @@ struct LayerNormBackward {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, LayerNormBackward);
 inline constexpr OpFunction<LayerNormBackward, false> layer_norm_backward{};
 
 }  // namespace mge::ops

@@ -11,6 +11,9 @@
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
+
+KernelList kernels(Cpu, Softmax);  // for in_f32
+
 namespace {
 
 // The exponential of one element costs about this many plain ones.

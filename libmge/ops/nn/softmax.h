@@ -36,7 +36,6 @@ struct Softmax {
     }
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Softmax);
 inline constexpr OpFunction<Softmax> softmax{};
 
 }  // namespace mge::ops

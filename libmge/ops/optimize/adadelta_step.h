@@ -34,7 +34,6 @@ struct AdadeltaStep {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AdadeltaStep);
 inline constexpr OpFunction<AdadeltaStep, false> adadelta_step{};
 
 }  // namespace mge::ops

@@ -32,7 +32,6 @@ struct AdagradStep {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AdagradStep);
 inline constexpr OpFunction<AdagradStep, false> adagrad_step{};
 
 }  // namespace mge::ops

@@ -37,7 +37,6 @@ struct AdamStep {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AdamStep);
 inline constexpr OpFunction<AdamStep, false> adam_step{};
 
 }  // namespace mge::ops

@@ -38,7 +38,6 @@ struct LambStep {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, LambStep);
 inline constexpr OpFunction<LambStep, false> lamb_step{};
 
 }  // namespace mge::ops

@@ -32,7 +32,6 @@ struct SgdStep {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, SgdStep);
 inline constexpr OpFunction<SgdStep, false> sgd_step{};
 
 }  // namespace mge::ops

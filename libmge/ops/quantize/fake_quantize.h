@@ -38,7 +38,6 @@ struct FakeQuantize {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, FakeQuantize);
 inline constexpr OpFunction<FakeQuantize> fake_quantize{};
 
 }  // namespace mge::ops

@@ -30,7 +30,6 @@ struct MapBytes {
     }
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, MapBytes);
 inline constexpr OpFunction<MapBytes> map_bytes{};
 
 }  // namespace mge::ops

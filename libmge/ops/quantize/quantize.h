@@ -41,7 +41,6 @@ struct Quantize {
     }
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Quantize);
 inline constexpr OpFunction<Quantize> quantize{};
 
 struct Dequantize {
@@ -62,7 +61,6 @@ struct Dequantize {
     }
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Dequantize);
 inline constexpr OpFunction<Dequantize> dequantize{};
 
 }  // namespace mge::ops

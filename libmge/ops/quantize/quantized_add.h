@@ -44,7 +44,6 @@ struct QuantizedAdd {
     }
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, QuantizedAdd);
 inline constexpr OpFunction<QuantizedAdd> quantized_add{};
 
 }  // namespace mge::ops

@@ -28,7 +28,6 @@ struct Uniform {
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Uniform);
 inline constexpr OpFunction<Uniform> uniform{};
 
 struct Normal {
@@ -54,7 +53,6 @@ struct Normal {
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Normal);
 inline constexpr OpFunction<Normal> normal{};
 
 }  // namespace mge::ops

@@ -26,7 +26,6 @@ struct Dropout {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Dropout);
 inline constexpr OpFunction<Dropout, false> dropout{};
 
 }  // namespace mge::ops

@@ -22,7 +22,6 @@ struct Gamma {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Gamma);
 inline constexpr OpFunction<Gamma> gamma{};
 
 struct Beta {
@@ -42,7 +41,6 @@ struct Beta {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Beta);
 inline constexpr OpFunction<Beta> beta{};
 
 }  // namespace mge::ops

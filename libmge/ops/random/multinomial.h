@@ -27,7 +27,6 @@ struct Multinomial {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Multinomial);
 inline constexpr OpFunction<Multinomial> multinomial{};
 
 }  // namespace mge::ops

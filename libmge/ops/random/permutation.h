@@ -27,7 +27,6 @@ struct Permutation {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Permutation);
 inline constexpr OpFunction<Permutation> permutation{};
 
 }  // namespace mge::ops

@@ -22,7 +22,6 @@ struct Poisson {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Poisson);
 inline constexpr OpFunction<Poisson> poisson{};
 
 }  // namespace mge::ops

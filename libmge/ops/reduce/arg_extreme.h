@@ -41,7 +41,6 @@ struct Argmax : ArgExtreme<Argmax> {
         "NaN, it is that of the first NaN.";
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Argmax);
 inline constexpr OpFunction<Argmax> argmax{};
 
 struct Argmin : ArgExtreme<Argmin> {
@@ -51,7 +50,6 @@ struct Argmin : ArgExtreme<Argmin> {
         "NaN, it is that of the first NaN.";
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Argmin);
 inline constexpr OpFunction<Argmin> argmin{};
 
 }  // namespace mge::ops

@@ -27,7 +27,6 @@ struct Cumsum {
     }
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Cumsum);
 inline constexpr OpFunction<Cumsum> cumsum{};
 
 }  // namespace mge::ops

@@ -75,7 +75,6 @@ struct Sum : ReduceOp<Sum> {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Sum);
 inline constexpr OpFunction<Sum> sum{};
 
 struct Mean : ReduceOp<Mean> {
@@ -88,7 +87,6 @@ struct Mean : ReduceOp<Mean> {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Mean);
 inline constexpr OpFunction<Mean> mean{};
 
 struct Prod : ReduceOp<Prod> {
@@ -102,7 +100,6 @@ struct Prod : ReduceOp<Prod> {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Prod);
 inline constexpr OpFunction<Prod> prod{};
 
 struct Max : ReduceOp<Max> {
@@ -114,7 +111,6 @@ struct Max : ReduceOp<Max> {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Max);
 inline constexpr OpFunction<Max> max{};
 
 struct Min : ReduceOp<Min> {
@@ -126,7 +122,6 @@ struct Min : ReduceOp<Min> {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Min);
 inline constexpr OpFunction<Min> min{};
 
 }  // namespace mge::ops

@@ -26,7 +26,6 @@ struct BroadcastTo {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, BroadcastTo);
 inline constexpr OpFunction<BroadcastTo> broadcast_to{};
 
 struct BroadcastLike {
@@ -42,7 +41,6 @@ struct BroadcastLike {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, BroadcastLike);
 inline constexpr OpFunction<BroadcastLike> broadcast_like{};
 
 // For both.

@@ -27,7 +27,6 @@ struct Concat {
                                                      std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Concat);
 inline constexpr OpFunction<Concat> concat{};
 
 // One copy for each input.

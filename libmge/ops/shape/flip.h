@@ -23,7 +23,6 @@ struct Flip {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Flip);
 inline constexpr OpFunction<Flip> flip{};
 
 MGE_API StridedCopy plan_flip(const Problem& problem);

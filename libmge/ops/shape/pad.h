@@ -40,7 +40,6 @@ struct Pad {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Pad);
 inline constexpr OpFunction<Pad> pad{};
 
 struct PadBackward {
@@ -58,7 +57,6 @@ struct PadBackward {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, PadBackward);
 inline constexpr OpFunction<PadBackward> pad_backward{};
 
 }  // namespace ops

@@ -26,7 +26,6 @@ struct ReduceToShape {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, ReduceToShape);
 inline constexpr OpFunction<ReduceToShape> reduce_to_shape{};
 
 }  // namespace mge::ops

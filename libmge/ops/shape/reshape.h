@@ -29,7 +29,6 @@ struct Reshape {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Reshape);
 inline constexpr OpFunction<Reshape> reshape{};
 
 struct ReshapeLike {
@@ -48,7 +47,6 @@ struct ReshapeLike {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, ReshapeLike);
 inline constexpr OpFunction<ReshapeLike> reshape_like{};
 
 struct Flatten {
@@ -70,7 +68,6 @@ struct Flatten {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Flatten);
 inline constexpr OpFunction<Flatten> flatten{};
 
 struct AddAxis {
@@ -91,7 +88,6 @@ struct AddAxis {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AddAxis);
 inline constexpr OpFunction<AddAxis> add_axis{};
 
 struct RemoveAxis {
@@ -111,7 +107,6 @@ struct RemoveAxis {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, RemoveAxis);
 inline constexpr OpFunction<RemoveAxis> remove_axis{};
 
 }  // namespace mge::ops

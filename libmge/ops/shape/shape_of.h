@@ -23,7 +23,6 @@ struct ShapeOf {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, ShapeOf);
 inline constexpr OpFunction<ShapeOf> shape_of{};
 
 }  // namespace mge::ops

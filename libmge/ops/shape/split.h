@@ -32,7 +32,6 @@ struct Split {
                                                      std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Split);
 inline constexpr OpFunction<Split, false> split{};
 
 // One copy for each output.

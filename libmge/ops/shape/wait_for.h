@@ -19,7 +19,6 @@ struct WaitFor {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, WaitFor);
 inline constexpr OpFunction<WaitFor> wait_for{};
 
 }  // namespace mge::ops

@@ -50,7 +50,6 @@ struct TreeEnsemble {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, TreeEnsemble);
 inline constexpr OpFunction<TreeEnsemble> tree_ensemble{};
 
 }  // namespace ops

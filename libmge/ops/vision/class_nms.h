@@ -32,7 +32,6 @@ struct ClassNms {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, ClassNms);
 inline constexpr OpFunction<ClassNms> class_nms{};
 
 }  // namespace mge::ops

@@ -40,7 +40,6 @@ struct DeformableRoiPool2d {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, DeformableRoiPool2d);
 inline constexpr OpFunction<DeformableRoiPool2d> deformable_roi_pool2d{};
 
 struct DeformableRoiPool2dBackward {
@@ -60,7 +59,6 @@ struct DeformableRoiPool2dBackward {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, DeformableRoiPool2dBackward);
 inline constexpr OpFunction<DeformableRoiPool2dBackward, false> deformable_roi_pool2d_backward{};
 
 }  // namespace mge::ops

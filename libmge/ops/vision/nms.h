@@ -29,7 +29,6 @@ struct Nms {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Nms);
 inline constexpr OpFunction<Nms> nms{};
 
 }  // namespace mge::ops

@@ -26,7 +26,6 @@ struct Preprocess {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Preprocess);
 inline constexpr OpFunction<Preprocess> preprocess{};
 
 }  // namespace mge::ops

@@ -51,7 +51,6 @@ struct Remap {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Remap);
 inline constexpr OpFunction<Remap> remap{};
 
 struct RemapBackwardData {
@@ -70,7 +69,6 @@ struct RemapBackwardData {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, RemapBackwardData);
 inline constexpr OpFunction<RemapBackwardData> remap_backward_data{};
 
 struct RemapBackwardMap {
@@ -89,7 +87,6 @@ struct RemapBackwardMap {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, RemapBackwardMap);
 inline constexpr OpFunction<RemapBackwardMap> remap_backward_map{};
 
 }  // namespace ops

@@ -44,7 +44,6 @@ struct RoiPool2d {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, RoiPool2d);
 inline constexpr OpFunction<RoiPool2d> roi_pool2d{};
 
 struct RoiPool2dBackward {
@@ -64,7 +63,6 @@ struct RoiPool2dBackward {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, RoiPool2dBackward);
 inline constexpr OpFunction<RoiPool2dBackward> roi_pool2d_backward{};
 
 }  // namespace ops

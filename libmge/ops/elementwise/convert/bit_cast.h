@@ -21,7 +21,6 @@ struct BitCast {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, BitCast);
 inline constexpr OpFunction<BitCast> bit_cast{};
 
 }  // namespace mge::ops

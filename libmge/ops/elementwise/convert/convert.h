@@ -24,7 +24,6 @@ struct Convert {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Convert);
 inline constexpr OpFunction<Convert> convert{};
 
 struct Copy {
@@ -41,7 +40,6 @@ struct Copy {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Copy);
 inline constexpr OpFunction<Copy> copy{};
 
 }  // namespace mge::ops

@@ -30,7 +30,6 @@ struct ConvertNarrow {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, ConvertNarrow);
 inline constexpr OpFunction<ConvertNarrow> convert_narrow{};
 
 }  // namespace mge::ops

@@ -77,7 +77,6 @@ struct FusedElementwise {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, FusedElementwise);
 inline constexpr OpFunction<FusedElementwise> fused_elementwise{};
 
 }  // namespace mge::ops

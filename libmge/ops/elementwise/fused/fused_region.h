@@ -33,7 +33,6 @@ struct FusedRegion {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, FusedRegion);
 inline constexpr OpFunction<FusedRegion> fused_region{};
 
 // The reduction that a region ends with; null when it has none. UserError when there is none of that name.

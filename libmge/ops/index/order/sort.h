@@ -34,7 +34,6 @@ struct Sort {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Sort);
 inline constexpr OpFunction<Sort, false> sort{};
 
 struct Topk {
@@ -63,7 +62,6 @@ struct Topk {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Topk);
 inline constexpr OpFunction<Topk, false> topk{};
 
 }  // namespace mge::ops

@@ -28,7 +28,6 @@ struct Unique {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Unique);
 inline constexpr OpFunction<Unique, false> unique{};
 
 }  // namespace mge::ops

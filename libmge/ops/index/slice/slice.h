@@ -33,7 +33,6 @@ struct Slice {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Slice);
 inline constexpr OpFunction<Slice> slice{};
 
 struct SetSlice {
@@ -54,7 +53,6 @@ struct SetSlice {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, SetSlice);
 inline constexpr OpFunction<SetSlice> set_slice{};
 
 struct AddSlice {
@@ -75,7 +73,6 @@ struct AddSlice {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AddSlice);
 inline constexpr OpFunction<AddSlice> add_slice{};
 
 MGE_API StridedCopy plan_slice(const Problem& problem);

@@ -13,6 +13,10 @@
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
+
+KernelList kernels(Cpu, Attention);          // for in_f32
+KernelList kernels(Cpu, AttentionBackward);  // for in_f32
+
 namespace {
 
 struct State {

@@ -48,7 +48,6 @@ struct Attention {
                                                  std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Attention);
 inline constexpr OpFunction<Attention, false> attention{};
 
 struct AttentionBackward {
@@ -73,7 +72,6 @@ struct AttentionBackward {
                                                  std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AttentionBackward);
 inline constexpr OpFunction<AttentionBackward, false> attention_backward{};
 
 }  // namespace mge::ops

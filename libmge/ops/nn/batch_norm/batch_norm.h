@@ -42,7 +42,6 @@ struct BatchNorm {
                                                  std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, BatchNorm);
 inline constexpr OpFunction<BatchNorm, false> batch_norm{};
 
 struct BatchNormBackward {
@@ -69,7 +68,6 @@ struct BatchNormBackward {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, BatchNormBackward);
 inline constexpr OpFunction<BatchNormBackward, false> batch_norm_backward{};
 
 }  // namespace mge::ops

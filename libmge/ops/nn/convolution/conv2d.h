@@ -44,7 +44,6 @@ struct Conv2d {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Conv2d);
 inline constexpr OpFunction<Conv2d> conv2d{};
 
 struct Conv2dBackwardData {
@@ -82,7 +81,6 @@ struct Conv2dBackwardData {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Conv2dBackwardData);
 inline constexpr OpFunction<Conv2dBackwardData> conv2d_backward_data{};
 
 struct Conv2dBackwardWeight {
@@ -113,7 +111,6 @@ struct Conv2dBackwardWeight {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Conv2dBackwardWeight);
 inline constexpr OpFunction<Conv2dBackwardWeight> conv2d_backward_weight{};
 
 }  // namespace mge::ops

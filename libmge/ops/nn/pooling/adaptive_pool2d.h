@@ -27,7 +27,6 @@ struct AdaptiveMaxPool2d {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AdaptiveMaxPool2d);
 inline constexpr OpFunction<AdaptiveMaxPool2d> adaptive_max_pool2d{};
 
 struct AdaptiveMaxPool2dBackward {
@@ -48,7 +47,6 @@ struct AdaptiveMaxPool2dBackward {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AdaptiveMaxPool2dBackward);
 inline constexpr OpFunction<AdaptiveMaxPool2dBackward> adaptive_max_pool2d_backward{};
 
 struct AdaptiveMaxPool2dSelect {
@@ -68,7 +66,6 @@ struct AdaptiveMaxPool2dSelect {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AdaptiveMaxPool2dSelect);
 inline constexpr OpFunction<AdaptiveMaxPool2dSelect> adaptive_max_pool2d_select{};
 
 struct AdaptiveAvgPool2d {
@@ -92,7 +89,6 @@ struct AdaptiveAvgPool2d {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AdaptiveAvgPool2d);
 inline constexpr OpFunction<AdaptiveAvgPool2d> adaptive_avg_pool2d{};
 
 struct AdaptiveAvgPool2dBackward {
@@ -116,7 +112,6 @@ struct AdaptiveAvgPool2dBackward {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AdaptiveAvgPool2dBackward);
 inline constexpr OpFunction<AdaptiveAvgPool2dBackward> adaptive_avg_pool2d_backward{};
 
 }  // namespace mge::ops

@@ -31,7 +31,6 @@ struct MaxPool2d {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, MaxPool2d);
 inline constexpr OpFunction<MaxPool2d> max_pool2d{};
 
 struct MaxPool2dBackward {
@@ -51,7 +50,6 @@ struct MaxPool2dBackward {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, MaxPool2dBackward);
 inline constexpr OpFunction<MaxPool2dBackward> max_pool2d_backward{};
 
 struct MaxPool2dSelect {
@@ -71,7 +69,6 @@ struct MaxPool2dSelect {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, MaxPool2dSelect);
 inline constexpr OpFunction<MaxPool2dSelect> max_pool2d_select{};
 
 struct AvgPool2d {
@@ -102,7 +99,6 @@ struct AvgPool2d {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AvgPool2d);
 inline constexpr OpFunction<AvgPool2d> avg_pool2d{};
 
 struct AvgPool2dBackward {
@@ -134,7 +130,6 @@ struct AvgPool2dBackward {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, AvgPool2dBackward);
 inline constexpr OpFunction<AvgPool2dBackward> avg_pool2d_backward{};
 
 }  // namespace mge::ops

@@ -36,7 +36,6 @@ struct CompressedMatmul {
                                                  std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, CompressedMatmul);
 inline constexpr OpFunction<CompressedMatmul> compressed_matmul{};
 
 }  // namespace mge::ops

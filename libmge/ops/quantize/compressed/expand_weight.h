@@ -31,7 +31,6 @@ struct ExpandWeight {
     static double operations(const Params&, std::span<const TensorSpec>, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, ExpandWeight);
 inline constexpr OpFunction<ExpandWeight> expand_weight{};
 
 }  // namespace mge::ops

@@ -69,7 +69,6 @@ struct QuantizedConv2d {
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, QuantizedConv2d);
 inline constexpr OpFunction<QuantizedConv2d> quantized_conv2d{};
 
 }  // namespace mge::ops

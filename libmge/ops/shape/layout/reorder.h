@@ -26,7 +26,6 @@ struct Reorder {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Reorder);
 inline constexpr OpFunction<Reorder> reorder{};
 
 }  // namespace mge::ops

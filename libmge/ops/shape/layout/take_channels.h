@@ -36,7 +36,6 @@ struct TakeChannels {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, TakeChannels);
 inline constexpr OpFunction<TakeChannels> take_channels{};
 
 // Channels from, from + 1, … of an input that are channels to, to + step, … of the result.

@@ -23,7 +23,6 @@ struct Transpose {
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Transpose);
 inline constexpr OpFunction<Transpose> transpose{};
 
 // The permutation with entries 0 … rank-1; UserError for an invalid pattern.
