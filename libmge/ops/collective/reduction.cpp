@@ -9,6 +9,8 @@ namespace mge::ops {
 
 namespace {
 
+constexpr int64_t most_elements = int64_t(1) << 48;
+
 // The output of begin_reduction orders the two operators and has no elements.
 TensorSpec token_spec() { return {DType::f32, Shape{0}, {}}; }
 
@@ -20,6 +22,12 @@ void require_reduction(const BeginReduction::Params& p, std::span<const TensorSp
         fail(text(counted(p.present.size(), "position"), ", but ", counted(grads.size(), "gradient")));
     if (p.rank < 0 || p.rank >= int64_t(p.ranks.size()))
         fail(text("rank has to be a position among ", p.ranks.size(), " processes, got ", p.rank));
+    // Files may have any numbers.
+    int64_t left = most_elements;
+    for (int64_t size : p.sizes) {
+        if (size < 0 || size > left) fail(text("sizes cannot be ", to_text(p.sizes)));
+        left -= size;
+    }
     int64_t last = -1;
     for (size_t i = 0; i < grads.size(); ++i) {
         int64_t at = p.present[i];

@@ -232,6 +232,11 @@ TEST(Reduction, RefusesWrongArguments) {
     EXPECT_THAT(message(reduction_of(0, {})), HasSubstr("0 positions, but 1 gradient"));
     EXPECT_THAT(message(reduction_of(0, {2})), HasSubstr("below 2, got (2)"));
     EXPECT_THAT(message(reduction_of(0, {1})), HasSubstr("its parameter has 3 elements"));
+    for (int64_t size : {int64_t(-1), int64_t(1) << 60}) {
+        auto params = reduction_of(0, {0});
+        params.sizes[1] = size;
+        EXPECT_THAT(message(params), HasSubstr(text("sizes cannot be (2, ", size, ")")));
+    }
     EXPECT_THAT(message(reduction_of(2, {0})), HasSubstr("a position among 2 processes, got 2"));
     EXPECT_THAT(error_of<UserError>([&] { ops::end_reduction({a}, {.reduction = "none"}); }),
                 HasSubstr("the reduction 'none' has not begun"));
