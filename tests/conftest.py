@@ -15,11 +15,12 @@ SEED = int(os.environ.get("MGE_TEST_SEED", "0"))
 
 
 def pytest_configure():
-    """Keep no measured times, and give up the terminal.
+    """Keep no measured times or packed weights, and give up the terminal.
 
     A tool that asks for a key there would wait for whoever tests.
     """
     os.environ["MGE_FASTRUN_CACHE_TYPE"] = "MEMORY"
+    os.environ["MGE_MODEL_CACHE"] = "0"
     # Tests only fetch from this machine, and git uses its default configuration.
     os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1"
     os.environ["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_SYSTEM"] = os.devnull

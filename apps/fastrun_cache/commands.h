@@ -2,6 +2,7 @@
 #pragma once
 // The commands of mge-fastrun-cache, one file each, and their common parts.
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +22,10 @@ void add_merge(cli::App& app);
 void add_prune(cli::App& app);
 void add_export(cli::App& app);
 void add_import(cli::App& app);
+void add_models(cli::App& app);
+
+// The day of a time in seconds since 1970; "-" for 0.
+std::string date_of(int64_t seconds);
 
 // Selects rows: regular expressions that must match a part of the text.
 struct RowFilter {

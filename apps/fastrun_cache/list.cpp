@@ -19,16 +19,6 @@ struct ListJob {
 // Width of list lines without a terminal. Problems may have several hundred characters.
 constexpr size_t width_of_files = 120;
 
-// Imported rows have no time, and files may have times outside of any calendar.
-std::string date_of(int64_t seconds) {
-    std::time_t time = seconds;
-    std::tm parts{};
-    if (seconds == 0 || !gmtime_r(&time, &parts)) return "-";
-    char buffer[32];
-    std::strftime(buffer, sizeof buffer, "%F", &parts);
-    return buffer;
-}
-
 std::string remark_on(const CacheRow& row) {
     return !row.is_intact ? "damaged" : row.measured.doubts ? "doubtful" : "";
 }
@@ -101,6 +91,16 @@ void add(cli::App& app, const char* name, const char* description, Body body) {
 }
 
 }  // namespace
+
+// Imported rows have no time, and files may have times outside of any calendar.
+std::string date_of(int64_t seconds) {
+    std::time_t time = seconds;
+    std::tm parts{};
+    if (seconds == 0 || !gmtime_r(&time, &parts)) return "-";
+    char buffer[32];
+    std::strftime(buffer, sizeof buffer, "%F", &parts);
+    return buffer;
+}
 
 void add_list(cli::App& app) { add(app, "list", "List problems, each with its fastest algorithm", list); }
 void add_show(cli::App& app) { add(app, "show", "Show every measurement of problems", show); }

@@ -20,12 +20,13 @@ cli::Manual manual() {
                       "Runs with the stored measurements"},
                      {"mge-fastrun-cache prune cache.sqlite --other-machines",
                       "Keeps only entries of this machine"}},
-        .files = {{"$XDG_CACHE_HOME/mge/fastrun.sqlite", "The cache that load_and_run uses by default"}},
+        .files = {{"$XDG_CACHE_HOME/mge/fastrun.sqlite", "The cache that load_and_run uses by default"},
+                  {"$XDG_CACHE_HOME/mge/packed-weights", "The model cache"}},
     };
 }
 
 constexpr void (*commands[])(cli::App&) = {add_build, add_list,  add_show,   add_explain, add_verify,
-                                           add_merge, add_prune, add_export, add_import};
+                                           add_merge, add_prune, add_export, add_import,  add_models};
 
 int run(cli::Invocation& invocation) {
     cli::App app(invocation, manual());

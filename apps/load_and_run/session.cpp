@@ -16,6 +16,7 @@
 #include "libmge/device/device.h"
 #include "libmge/inspect/memory.h"
 #include "libmge/inspect/value_names.h"
+#include "libmge/kernel/packed_weight_cache.h"
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/open.h"
 #include "libmge/passes/pass.h"
@@ -74,6 +75,7 @@ void Session::load() {
         }
         model_ = o.model.read();
     }
+    if (model_.is_public) requested_.select.weight_cache = PackedWeightCache::of_user();
     load_ms = milliseconds_since(start);
 }
 

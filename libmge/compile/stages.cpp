@@ -10,6 +10,7 @@
 #include "libmge/graph/dependencies.h"
 #include "libmge/graph/dimension_sizes.h"
 #include "libmge/graph/place.h"
+#include "libmge/kernel/packed_weight_cache.h"
 
 namespace mge {
 namespace {
@@ -21,10 +22,14 @@ void forget_caller(Compilation& c) {
     select.lookups = nullptr;
     select.together = nullptr;
     select.packed_copies = nullptr;
+    select.weight_cache = nullptr;
     select.around = nullptr;
     select.profile = false;
     c.options.uploads = nullptr;
 }
+
+// Copies of algorithms that were tried and not chosen are freed by now.
+void keep_packed_weights(Compilation& c) { c.options.select.weight_cache->write(); }
 
 void forget_nodes(Compilation& c) { c.graph.forget_nodes(); }
 
@@ -32,6 +37,7 @@ using O = CompileOptions;
 bool gives_values_up(const O& o) { return o.recompute.lowers_peak || o.recompute.keeps_budget; }
 bool swaps_values(const O& o) { return o.enable_memory_swap; }
 bool writes_to_user_memory(const O& o) { return o.force_output_use_user_specified_memory; }
+bool keeps_packed_weights(const O& o) { return o.select.weight_cache != nullptr; }
 bool allocates_ahead(const O& o) { return o.allocate_static_mem_after_graph_compile; }
 bool gives_graph_up(const O& o) { return o.comp_node_seq_record_level == 2; }
 
@@ -94,6 +100,8 @@ constexpr std::array stages{
     Stage{stage::check_files},
     // Options without effect. After all other uses of the user's options.
     Stage{stage::report_options},
+    // For the next process that compiles a graph with these constants.
+    Stage{keep_packed_weights, keeps_packed_weights},
     // Drops references to the caller's objects.
     Stage{forget_caller},
     // Allocates now, so that a lack of memory shows here.

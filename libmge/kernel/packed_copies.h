@@ -39,7 +39,7 @@ MGE_API void verify_constant(const void* constant);
 // All of them, by several threads if there is much data; the first damaged one is reported.
 MGE_API void verify_constants(std::span<const std::span<const std::byte>> constants, int threads);
 
-// Records the constants that the algorithms of a program pack (SelectOptions::packed_copies).
+// Records the constants that the algorithms of a program pack.
 class MGE_API PackedCopyNotes {
 public:
     // `user` lives as long as the copy does.
@@ -53,6 +53,14 @@ private:
         PackedCopy copy;
     };
     std::vector<Note> notes_;
+};
+
+class PackedWeightCache;
+
+// The records and the cache of packed constants; null: none.
+struct Packing {
+    PackedCopyNotes* notes = nullptr;    // records the copy
+    PackedWeightCache* cache = nullptr;  // has copies of earlier processes, and keeps the copy for later ones
 };
 
 }  // namespace mge

@@ -10,6 +10,7 @@
 #include "libmge/kernel/lookups.h"
 #include "libmge/kernel/measure.h"
 #include "libmge/kernel/other_batch.h"
+#include "libmge/kernel/packed_copies.h"
 
 namespace mge {
 namespace {
@@ -450,6 +451,11 @@ Choice select(KernelList list, const Problem& problem, std::span<const void* con
         log_line(LogChannel::dispatch,
                  text(problem.key(), ": ", choice.candidate.name, " [", name_of(choice.source), ']'));
     return choice;
+}
+
+Packing packing_of(const PrepareContext& context) {
+    if (!context.select) return {};
+    return {context.select->packed_copies, context.select->weight_cache};
 }
 
 }  // namespace mge

@@ -13,7 +13,9 @@ namespace mge {
 
 class FastrunCache;
 class Lookups;
+struct Packing;
 class PackedCopyNotes;
+class PackedWeightCache;
 class PrepareTogether;
 struct SurroundingProgram;
 
@@ -59,6 +61,7 @@ struct SelectOptions {
     // prepared by itself.
     PrepareTogether* together = nullptr;         // collects work that is cheaper when done once for many
     PackedCopyNotes* packed_copies = nullptr;    // records each copy of a constant that is packed
+    PackedWeightCache* weight_cache = nullptr;   // packed constants of earlier processes
     const SurroundingProgram* around = nullptr;  // the program that contains the inner graphs of control
                                                  // operators
 
@@ -84,10 +87,8 @@ struct Choice {
 MGE_API Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
                       const SelectOptions& options);
 
-// Records each copy that the algorithm packs; null: no record.
-inline PackedCopyNotes* packed_copy_notes(const PrepareContext& context) {
-    return context.select ? context.select->packed_copies : nullptr;
-}
+// The records and the cache for the constants that the algorithm packs.
+MGE_API Packing packing_of(const PrepareContext& context);
 
 // The cost of the problem with the algorithm that select() would choose by its time, without preparing it.
 struct Cost {

@@ -33,7 +33,7 @@ ModelBytes aligned(const ModelBytes& file) {
     if (reinterpret_cast<uintptr_t>(file.bytes.data()) % alignof(uint64_t) == 0) return file;
     auto copy = std::make_shared<std::vector<uint64_t>>(file.bytes.size() / sizeof(uint64_t) + 1);
     std::memcpy(copy->data(), file.bytes.data(), file.bytes.size());
-    return {std::as_bytes(std::span(*copy)).first(file.bytes.size()), copy, file.label};
+    return {std::as_bytes(std::span(*copy)).first(file.bytes.size()), copy, file.label, file.is_public};
 }
 
 void keep_cache(const mge::PackedParts& parts, const std::string& label, ModelFile& result) {
@@ -61,6 +61,8 @@ ModelFile read_packed(const ModelBytes& given_file, const Configuration& given, 
         keep_cache(packed.parts, file.label, result);
     }
     result.model = mge::open_part(packed, file.label, open_options(result.configuration));
+    result.model.is_public =
+        file.is_public && (packed.parts.model_cipher.empty() || packed.parts.model_cipher == mge::no_cipher);
     return result;
 }
 

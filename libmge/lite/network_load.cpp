@@ -6,6 +6,7 @@
 
 #include "libmge/base/text.h"
 #include "libmge/compile/known_algorithms.h"
+#include "libmge/kernel/packed_weight_cache.h"
 #include "libmge/lite/device.h"
 #include "libmge/lite/layout.h"
 #include "libmge/lite/network_impl.h"
@@ -167,6 +168,7 @@ mge::CompileOptions Network::NetworkImplBase::make_options(Loaded& loaded) const
     if (settings.configuration.is_in_place) options.async_exec_level = 0;
     if (measures(options)) loaded.cache = persistent_cache();
     options.select.cache = loaded.cache.get();
+    if (loaded.model->is_public()) options.select.weight_cache = mge::PackedWeightCache::of_user();
     mge::check(options);
     return options;
 }

@@ -37,6 +37,8 @@ public:
     // It was optimised for the shapes that its inputs have.
     bool has_const_shape() const { return has_const_shape_; }
     // The stored compile options.
+    // Caches may store parts of it.
+    bool is_public() const { return model_.is_public; }
     const std::optional<mge::StoredOptions>& stored_options() const { return stored_; }
 
     // The specs of all outputs for these inputs; shapes are unknown if only a run determines them. A user

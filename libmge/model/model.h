@@ -37,6 +37,8 @@ struct Model {
     std::map<std::string, std::string> metadata{};
     PackedConstants packed{};
     std::string format = "mge";  // format of the original file: "mge", "MegEngine V1", …
+    // Read from a file that was not encrypted, so that caches may store parts of it.
+    bool is_public = false;
 };
 
 // True when the bytes start like a .mge file.

@@ -152,15 +152,20 @@ Unsealed unseal(const std::string& path, const OpenOptions& options) {
     if (cipher != no_cipher)
         return from_envelope(decrypt_to_memory(path, {cipher, options.key}), path, cipher);
     auto file = MappedFile::open(path);
-    return unseal(ModelBytes{file->bytes(), file, path}, options);
+    return unseal(ModelBytes{file->bytes(), file, path, true}, options);
 }
 
 Model open_unsealed(const Unsealed& model, OpenOptions options) {
     // The key has already been used for the envelope.
     options.allow_plain |= model.was_sealed;
     Model opened = open_as(*find_kind(model.file.bytes), model.file, options);
+    opened.is_public |= model.file.is_public && find_kind(model.file.bytes)->kind != ModelKind::packed;
     if (auto* mapped = MappedFile::of(model.file.bytes.data())) mapped->require_whole();
     return opened;
+}
+
+bool is_plain(const PackedParts& parts) {
+    return parts.model_cipher.empty() || parts.model_cipher == no_cipher;
 }
 
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options) {
@@ -170,6 +175,7 @@ Model open_packed_model(const ModelBytes& file, const OpenOptions& options) {
     OpenOptions inner = options;
     inner.has_compressed_weights |= packed.info.has_compression;
     Model model = open_part({packed.parts, {}, {}, packed.model, packed.owner}, file.label, inner);
+    model.is_public = file.is_public && is_plain(packed.parts);
     if (!packed.info.json.empty()) model.metadata["lite_info"] = packed.info.json;
     return model;
 }
@@ -191,13 +197,12 @@ ModelBytes decrypt_model(const std::string& path, const OpenOptions& options) {
 
 Model open_part(const UnsealedParts& packed, const std::string& label, const OpenOptions& options) {
     const std::string& cipher = packed.parts.model_cipher;
-    bool is_plain = cipher.empty() || cipher == no_cipher;
     ModelBytes file{packed.model, packed.owner, label};
-    if (is_plain) refuse_plain(file, options);
+    if (is_plain(packed.parts)) refuse_plain(file, options);
     auto* kind = find_kind(packed.model);
     // Only proper models: nested packed models could exhaust the stack.
     if (!kind || kind->kind == ModelKind::packed || kind->kind == ModelKind::encrypted) {
-        if (!is_plain) throw_no_model(label, cipher);
+        if (!is_plain(packed.parts)) throw_no_model(label, cipher);
         throw ModelError(text("'", label, "': what is packed in it is not a model"));
     }
     Model model = open_as(*kind, file, options);

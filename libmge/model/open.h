@@ -19,11 +19,12 @@ namespace mge {
 enum class ModelKind { mge, megengine, packed, encrypted, onnx };
 
 // A model's bytes: a mapped file, or the contents of an envelope. `owner` keeps them alive, `label` names
-// them in errors.
+// them in errors. `is_public`: they are those of a file that is not encrypted.
 struct ModelBytes {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;
     std::string label;
+    bool is_public = false;
 };
 
 struct OpenOptions {

@@ -24,6 +24,7 @@
 #include "libmge/graph/infer.h"
 #include "libmge/inspect/profile/call_profiler.h"
 #include "libmge/inspect/value_names.h"
+#include "libmge/kernel/packed_weight_cache.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/model/export/onnx/onnx.h"
 #include "libmge/model/import/megengine/counterparts.h"
@@ -74,6 +75,7 @@ private:
             CompileOptions options = carried_;
             options.device = place;
             options.select = with_settings(options.select, settings);
+            if (model_.is_public) options.select.weight_cache = PackedWeightCache::of_user();
             executable_ = std::make_shared<Executable>(model_.graph, std::move(options));
             settings_ = settings;
             place_ = place;

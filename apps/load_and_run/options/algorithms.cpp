@@ -2,6 +2,7 @@
 #include "apps/load_and_run/options/algorithms.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <filesystem>
 
 #include "apps/cli/options/numbers.h"
@@ -27,6 +28,9 @@ void add(CLI::App& app, AlgorithmOptions& o) {
             "stays so"))
         ->type_name("FILE");
     cli::add_key_options(app, o.cache_key, "the key of an encrypted cache (default: the model's)", "cache-");
+    app.add_flag_callback(
+        "--no-model-cache", [] { ::setenv("MGE_MODEL_CACHE", "0", 1); },
+        "Pack the weights anew, and keep no copies for the next start (see MGE_MODEL_CACHE)");
     app.add_option_function<std::string>(
            "--workspace-limit",
            [&o](const std::string& bytes) {

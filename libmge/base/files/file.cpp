@@ -387,16 +387,16 @@ void NewFile::give_name() {
     is_named_ = false;
 }
 
-void NewFile::finish() {
+void NewFile::finish(Durable durable) {
     if (is_special_) return;
-    if (::fsync(descriptor_) != 0) throw_system(path_, "flush");
+    if (durable == Durable::yes && ::fsync(descriptor_) != 0) throw_system(path_, "flush");
     if (replace_ == Replace::no) return give_new_name();
     keep_mode();
     give_name();
 }
 
 void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
-                           FileReaders readers, Replace replace) {
+                           FileReaders readers, Replace replace, Durable durable) {
     if (path == "-")
         throw UserError("cannot write to '-': it is not a file; for a file of that name use './-'");
     const int cut_before = cut_files();
@@ -413,7 +413,7 @@ void write_file_atomically(const std::string& path, const std::function<void(std
     }
     if (cut_files() > cut_before)
         throw ModelError(text("cannot write '", path, "': a file that it is made of was cut meanwhile"));
-    file.finish();
+    file.finish(durable);
 }
 
 }  // namespace mge

@@ -75,12 +75,15 @@ enum class FileReaders { anyone, owner };
 // Whether a new file may replace an existing one.
 enum class Replace { yes, no };
 
+// Whether a written file survives a loss of power: waiting for the disk takes long, and a cache need not.
+enum class Durable { yes, no };
+
 // A file that is written completely or not at all. Until finish() it has no name, so that nothing remains if
 // the process dies; on file systems without such files it has a random name that no link or other file has.
-// finish() flushes it to the disk and gives it its name, and the permissions of an existing file of that
-// name. A symbolic link is kept, and its target is written; with Replace::no neither a file nor a link may
-// exist. A device or a pipe is written directly. Throws UserError (cannot create, disk full, …); the old file
-// is kept then.
+// finish() flushes it to the disk (with Durable::yes) and gives it its name, and the permissions of an
+// existing file of that name. A symbolic link is kept, and its target is written; with Replace::no neither a
+// file nor a link may exist. A device or a pipe is written directly. Throws UserError (cannot create, disk
+// full, …); the old file is kept then.
 class MGE_API NewFile {
 public:
     explicit NewFile(const std::string& path, FileReaders readers = FileReaders::anyone,
@@ -90,7 +93,7 @@ public:
     NewFile& operator=(const NewFile&) = delete;
 
     int descriptor() const { return descriptor_; }  // to write to, until finish()
-    void finish();
+    void finish(Durable durable = Durable::yes);
 
 private:
     struct Unopened {};
@@ -111,6 +114,7 @@ private:
 
 // A NewFile that `write` fills.
 MGE_API void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
-                                   FileReaders readers = FileReaders::anyone, Replace replace = Replace::yes);
+                                   FileReaders readers = FileReaders::anyone, Replace replace = Replace::yes,
+                                   Durable durable = Durable::yes);
 
 }  // namespace mge

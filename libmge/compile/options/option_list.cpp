@@ -284,6 +284,7 @@ constexpr std::array rows{
     object("select.measure", "Source of measured times, for tests"),
     object("select.together", "Shares preparations between algorithms; set by the compilation"),
     object("select.packed_copies", "Records each packed copy of a constant"),
+    object("select.weight_cache", "Packed constants of earlier processes"),
     object("select.around", "The program that holds the graph; set by the compilation"),
     object("passes", "Passes by name, on or off; the engine decides about those not mentioned"),
     object("own_passes", "Further passes, which run after the engine's own"),

@@ -92,7 +92,7 @@ Prepared prepare(const PrepareContext& context) {
     Operand added = input(DNNL_ARG_DST, residual, d.y);
     return prepared(CallState{
         Call(take_way(ways(p), context.candidate.name), operands, p.has_input(residual) ? &added : nullptr,
-             packed_copy_notes(context), p.as<Matmul::Params>().activation),
+             packing_of(context), p.as<Matmul::Params>().activation),
         p.threads});
 }
 

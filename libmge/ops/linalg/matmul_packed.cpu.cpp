@@ -53,7 +53,7 @@ Prepared prepare(const PrepareContext& context) {
     auto used = panels(g);
     State state{{g.m, g.n, g.k, 0},
                 onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, context.constants[1],
-                                    p.threads, packed_copy_notes(context)),
+                                    p.threads, packing_of(context)),
                 p.as<Matmul::Params>().activation};
     state.shape.panel = int64_t(onednn::bytes(used) / sizeof(float)) / state.shape.panels();
     PackedInputs packed{{{state.weight->data(), onednn::bytes(used)}}, 1u << 1};

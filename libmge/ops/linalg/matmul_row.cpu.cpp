@@ -30,7 +30,7 @@ Prepared prepare(const PrepareContext& context) {
     auto g = geometry_of(context.problem);
     return cpu::prepare_row(
         {g.n, g.k, g.b_stride_k, g.b_stride_n, context.problem.as<Matmul::Params>().activation},
-        context.constants[1], 1, context.problem.threads, packed_copy_notes(context));
+        context.constants[1], 1, context.problem.threads, packing_of(context));
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

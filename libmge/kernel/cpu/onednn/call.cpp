@@ -55,7 +55,7 @@ struct Call::Plan {
     std::vector<Step> steps;
     std::vector<std::shared_ptr<const PackedWeight>> weights;
     PackedInputs packed;
-    PackedCopyNotes* notes = nullptr;  // only while the call is made
+    Packing packing;  // only while the call is made
     size_t workspace = 0;
     // Sets kept for later runs; a run without a free set makes one.
     static constexpr size_t kept_sets = 8;
@@ -97,7 +97,7 @@ void Call::Plan::add_reorder(size_t from, size_t to) {
 
 size_t Call::Plan::add_constant(const Operand& operand, const MemoryDesc& used) {
     auto& weight = weights.emplace_back(
-        pack_weight(operand.given, used, operand.constant, ThreadScope::threads(), notes));
+        pack_weight(operand.given, used, operand.constant, ThreadScope::threads(), packing));
     packed.pieces.push_back({weight->data(), bytes(used)});
     packed.inputs |= 1u << operand.index;
     return add_slot(Slot::fixed, used, 0, weight->data());
@@ -182,10 +182,10 @@ void Call::Plan::run_step(size_t i, const ArgumentSet& set) const {
 }
 
 Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual,
-           PackedCopyNotes* notes, Activation activation)
+           const Packing& packing, Activation activation)
     : plan_(std::make_unique<Plan>()) {
     Plan& plan = *plan_;
-    plan.notes = notes;
+    plan.packing = packing;
     std::vector<std::pair<int, size_t>> arguments;
     std::vector<std::pair<size_t, size_t>> behind;
     for (auto& operand : operands) {
@@ -210,7 +210,7 @@ Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, cons
     for (auto [from, to] : behind) plan.add_reorder(from, to);
     for (auto& step : plan.steps)
         step.is_independent = step.primitive && has_independent_shares(step.primitive);
-    plan.notes = nullptr;
+    plan.packing = {};
     plan.give_back(plan.make_set());
 }
 

@@ -6,10 +6,7 @@
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/onednn/memory_desc.h"
-
-namespace mge {
-class PackedCopyNotes;
-}
+#include "libmge/kernel/packed_copies.h"
 
 namespace mge::onednn {
 
@@ -35,10 +32,10 @@ inline Operand output(int argument, size_t index, const MemoryDesc& given) {
 class Call {
 public:
     // `residual`: an input whose values the primitive reads from its destination (post-operation sum). It is
-    // copied there unless it is the same memory already. `notes` records the copies of packed constants;
-    // null: no record. `activation`: the one that the primitive applies.
+    // copied there unless it is the same memory already. `packing`: the records and the cache of packed
+    // constants; null: no record. `activation`: the one that the primitive applies.
     Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual = nullptr,
-         PackedCopyNotes* notes = nullptr, Activation activation = Activation::none);
+         const Packing& packing = {}, Activation activation = Activation::none);
     ~Call();
     Call(Call&&) noexcept;
     Call& operator=(Call&&) noexcept;

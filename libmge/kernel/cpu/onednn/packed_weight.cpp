@@ -19,6 +19,7 @@
 #include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/packed_copies.h"
+#include "libmge/kernel/packed_weight_cache.h"
 
 namespace mge::onednn {
 namespace {
@@ -219,8 +220,18 @@ void note(PackedCopyNotes& notes, const MemoryDesc& given, const MemoryDesc& use
     notes.add(weight, {data, std::move(text), weight->data(), bytes(used)});
 }
 
+// The key of a copy in files: values, layouts, and the library that defines the layouts.
+Fingerprint copy_key(const Fingerprint& values, const MemoryDesc& given, const MemoryDesc& used) {
+    Layouts layouts{given, used};
+    auto& version = *dnnl_version();
+    std::string key(reinterpret_cast<const char*>(&values), sizeof values);
+    key.append(reinterpret_cast<const char*>(&layouts), sizeof layouts);
+    key += text("oneDNN ", version.major, '.', version.minor, '.', version.patch, ' ', version.hash);
+    return fingerprint(key.data(), key.size());
+}
+
 std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const MemoryDesc& used,
-                                                 const void* data, int threads) {
+                                                 const void* data, int threads, PackedWeightCache* cache) {
     if (auto made = find_made(given, used, data)) return made;
     Fingerprint key = fingerprint_of(data, bytes(given), threads);
     Table& known = table();
@@ -229,9 +240,15 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
         if (auto weight = known.find(key, given, used)) return weight;
     }
     // Without the lock: others pack their own meanwhile.
-    auto packed = std::make_shared<const PackedWeight>(queue_of(host_device).allocate(bytes(used)));
-    ThreadScope scope(bytes(used) < worth_a_team ? 1 : threads);
-    pack(given, data, used, packed->data());
+    auto kept = cache ? cache->find(copy_key(key, given, used), bytes(used)) : StorageRef{};
+    const bool is_kept = bool(kept);
+    auto packed =
+        std::make_shared<const PackedWeight>(is_kept ? kept : queue_of(host_device).allocate(bytes(used)));
+    if (!is_kept) {
+        ThreadScope scope(bytes(used) < worth_a_team ? 1 : threads);
+        pack(given, data, used, packed->data());
+        if (cache) cache->add(copy_key(key, given, used), packed, packed->data(), bytes(used));
+    }
     std::lock_guard lock(known.mutex);
     if (auto weight = known.find(key, given, used)) return weight;
     std::erase_if(known.entries, [](auto& entry) { return entry.second.weight.expired(); });
@@ -242,9 +259,9 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
 }  // namespace
 
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
-                                                const void* data, int threads, PackedCopyNotes* notes) {
-    auto weight = find_or_pack(given, used, data, threads);
-    if (notes) note(*notes, given, used, data, weight);
+                                                const void* data, int threads, const Packing& packing) {
+    auto weight = find_or_pack(given, used, data, threads, packing.cache);
+    if (packing.notes) note(*packing.notes, given, used, data, weight);
     return weight;
 }
 

@@ -21,9 +21,9 @@ private:
     StorageRef storage_;
 };
 
-// `data` has the layout `given`; the result has the layout `used`. Packs with `threads` threads. `notes`
-// records the copy; null: no record.
+// `data` has the layout `given`; the result has the layout `used`. Packs with `threads` threads, unless an
+// earlier process left the copy in the cache.
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
-                                                const void* data, int threads, PackedCopyNotes* notes);
+                                                const void* data, int threads, const Packing& packing);
 
 }  // namespace mge::onednn

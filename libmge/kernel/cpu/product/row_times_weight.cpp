@@ -27,11 +27,11 @@ onednn::MemoryDesc panels(const RowTimesWeight& s) { return onednn::tagged({s.k,
 }  // namespace
 
 Prepared prepare_row(const RowTimesWeight& s, const void* weight, size_t weight_input, int threads,
-                     PackedCopyNotes* notes) {
+                     const Packing& packing) {
     const int64_t dims[]{s.k, s.n}, strides[]{s.stride_k, s.stride_n};
     auto used = panels(s);
     State state{{s.n, s.k, 0},
-                onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, weight, threads, notes),
+                onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, weight, threads, packing),
                 s.activation,
                 grain_multiplications / (s.k * panel_columns) + 1};
     state.row.panel = int64_t(onednn::bytes(used) / sizeof(float)) / state.row.panels();

@@ -5,10 +5,7 @@
 
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/algorithm.h"
-
-namespace mge {
-class PackedCopyNotes;
-}
+#include "libmge/kernel/packed_copies.h"
 
 namespace mge::cpu {
 
@@ -22,10 +19,10 @@ struct RowTimesWeight {
 // A larger weight comes from memory or the last-level cache in any layout, and a copy only costs.
 inline constexpr int64_t row_weight_limit = 2 << 20;  // elements
 
-// Packs the weight, the operator's input `weight_input`; equal ones are shared. `notes` records the copy;
-// null: no record.
+// Packs the weight, the operator's input `weight_input`; equal ones are shared. `packing`: the records and
+// the cache of packed constants.
 Prepared prepare_row(const RowTimesWeight& shape, const void* weight, size_t weight_input, int threads,
-                     PackedCopyNotes* notes = nullptr);
+                     const Packing& packing);
 struct RowAddresses {
     const float *x, *bias, *residual;  // the last two may be null
     float* y;

@@ -36,7 +36,7 @@ Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     auto g = forward_geometry(p);
     State state{cpu::prepare_row({g.oc, g.ic, 1, g.ic, p.as<Conv2d::Params>().activation},
-                                 context.constants[1], 1, p.threads, packed_copy_notes(context)),
+                                 context.constants[1], 1, p.threads, packing_of(context)),
                 g.oc, floats(p.outputs[0])};
     PackedInputs packed = state.row.packed();
     return Prepared::make(std::move(state), 0, std::move(packed));

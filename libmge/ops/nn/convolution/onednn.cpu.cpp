@@ -324,11 +324,10 @@ Prepared prepare(const PrepareContext& context) {
         std::optional<Operand> added;
         if (p.has_input(residual)) added = input(DNNL_ARG_DST, residual, *memory_desc(p.inputs[residual]));
         return prepared(CallState{Call(desc, operands(Op{}, context, g), added ? &*added : nullptr,
-                                       packed_copy_notes(context), p.as<Conv2d::Params>().activation),
+                                       packing_of(context), p.as<Conv2d::Params>().activation),
                                   threads});
     }
-    return prepared(
-        CallState{Call(desc, operands(Op{}, context, g), nullptr, packed_copy_notes(context)), threads});
+    return prepared(CallState{Call(desc, operands(Op{}, context, g), nullptr, packing_of(context)), threads});
 }
 
 template <class Op>

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/packed_weight_cache.h"
+
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include "libmge/base/env.h"
+#include "libmge/base/error.h"
+#include "libmge/base/files/cache_folder.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/files/folder.h"
+#include "libmge/base/log.h"
+#include "libmge/base/threads/per_process.h"
+
+namespace mge {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Before the bytes of a copy.
+struct CopyHeader {
+    std::array<char, 8> magic{'M', 'G', 'E', 'P', 'A', 'C', 'K', '1'};
+    Fingerprint key;
+    uint64_t bytes = 0;
+    uint64_t checksum = 0;
+    std::array<char, 24> reserved{};
+};
+static_assert(sizeof(CopyHeader) == 64);  // the copy is aligned as kernels want it
+
+constexpr std::string_view extension = ".packed";
+constexpr mode_t of_others = S_IWGRP | S_IWOTH;
+constexpr int64_t seconds_between_marks = 3600;
+
+// Only what this user wrote is used: it determines the results of programs.
+bool is_own(const struct stat& status) {
+    return status.st_uid == ::geteuid() && (status.st_mode & of_others) == 0;
+}
+
+bool is_own_folder(const std::string& folder) {
+    struct stat status {};
+    return ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && is_own(status);
+}
+
+bool is_own_file(const std::string& path, uint64_t bytes) {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && is_own(status) &&
+           uint64_t(status.st_size) == bytes;
+}
+
+std::optional<std::string> folder_of_user() {
+    if (auto given = env_string("MGE_MODEL_CACHE"))
+        return *given == "0" ? std::nullopt : std::optional(*given);
+    auto folder = cache_folder();
+    return folder ? std::optional(*folder + "/mge/packed-weights") : std::nullopt;
+}
+
+std::unique_ptr<PackedWeightCache> open_cache_of_user() try {
+    auto folder = folder_of_user();
+    if (!folder) return nullptr;
+    std::error_code unknown;  // it may not exist yet, and is made by write()
+    if (!fs::exists(*folder, unknown) || is_own_folder(*folder))
+        return std::make_unique<PackedWeightCache>(*folder);
+    log_warning(text("packed weights are not kept: other users can write to '", *folder, "'"));
+    return nullptr;
+} catch (const UserError& e) {
+    log_message(LogLevel::info, text("packed weights are not kept: ", e.what()));
+    return nullptr;
+}
+
+void make_own_folder(const std::string& folder) {
+    std::error_code unknown;
+    if (fs::exists(folder, unknown)) return;
+    make_folder(folder);
+    (void)!::chmod(folder.c_str(), S_IRWXU);
+}
+
+// The modification time is that of the last use.
+void mark_use(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && ::time(nullptr) - status.st_mtime > seconds_between_marks)
+        (void)!::utimes(path.c_str(), nullptr);
+}
+
+}  // namespace
+
+PackedWeightCache* PackedWeightCache::of_user() {
+    struct OfUser {
+        std::unique_ptr<PackedWeightCache> cache = open_cache_of_user();
+    };
+    static PerProcess<OfUser> caches([](OfUser*) { return std::make_unique<OfUser>(); });
+    return caches.get().cache.get();
+}
+
+PackedWeightCache::PackedWeightCache(std::string folder, uint64_t limit)
+    : folder_(std::move(folder)), limit_(limit) {}
+
+std::string PackedWeightCache::path_of(const Fingerprint& key) const {
+    std::array<char, 33> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx%016llx", (unsigned long long)key.high,
+                  (unsigned long long)key.low);
+    return text(folder_, '/', digits.data(), extension);
+}
+
+StorageRef PackedWeightCache::find(const Fingerprint& key, size_t bytes) const try {
+    auto path = path_of(key);
+    if (bytes < least_bytes || !is_own_file(path, sizeof(CopyHeader) + bytes)) return {};
+    auto file = MappedFile::open(path);
+    if (file->bytes().size() != sizeof(CopyHeader) + bytes) return {};
+    CopyHeader header, wanted{.key = key, .bytes = bytes};
+    std::memcpy(&header, file->bytes().data(), sizeof header);
+    auto copy = file->bytes().subspan(sizeof header);
+    wanted.checksum = checksum(copy.data(), copy.size());
+    if (std::memcmp(&header, &wanted, sizeof header) != 0) {
+        log_message(LogLevel::info, text("'", path, "' is damaged and is written again"));
+        return {};
+    }
+    mark_use(path);
+    return borrow_storage(copy.data(), copy.size(), std::move(file));
+} catch (const UserError& e) {
+    log_message(LogLevel::info, text("a packed weight is not read: ", e.what()));
+    return {};
+}
+
+void PackedWeightCache::add(const Fingerprint& key, std::weak_ptr<const void> owner, const void* data,
+                            size_t bytes) {
+    if (bytes < least_bytes || bytes > limit_) return;
+    std::lock_guard lock(mutex_);
+    added_.push_back({key, std::move(owner), data, bytes});
+}
+
+void PackedWeightCache::store(const Copy& copy) const {
+    CopyHeader header{.key = copy.key, .bytes = copy.bytes, .checksum = checksum(copy.data, copy.bytes)};
+    write_file_atomically(
+        path_of(copy.key),
+        [&](std::ostream& stream) {
+            stream.write(reinterpret_cast<const char*>(&header), sizeof header);
+            stream.write(static_cast<const char*>(copy.data), std::streamsize(copy.bytes));
+        },
+        FileReaders::owner, Replace::yes, Durable::no);
+}
+
+void PackedWeightCache::write() try {
+    std::vector<Copy> copies;
+    {
+        std::lock_guard lock(mutex_);
+        copies.swap(added_);
+    }
+    bool is_larger = false;
+    for (auto& copy : copies)
+        if (auto owner = copy.owner.lock()) {
+            if (!is_larger) make_own_folder(folder_);
+            store(copy);
+            is_larger = true;
+        }
+    if (is_larger) remove_oldest();
+} catch (const UserError& e) {
+    log_message(LogLevel::info, text("packed weights are not kept: ", e.what()));
+}
+
+std::vector<PackedWeightCache::Entry> PackedWeightCache::entries() const {
+    std::vector<Entry> found;
+    std::error_code error;
+    for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+        struct stat status {};
+        auto path = it->path().string();
+        if (path.ends_with(extension) && ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+            found.push_back({path, uint64_t(status.st_size), status.st_mtime});
+    }
+    std::ranges::sort(found, {}, &Entry::used_at);
+    return found;
+}
+
+size_t PackedWeightCache::clear() {
+    size_t removed = 0;
+    for (auto& entry : entries()) removed += ::unlink(entry.path.c_str()) == 0 ? 1 : 0;
+    return removed;
+}
+
+void PackedWeightCache::remove_oldest() {
+    auto found = entries();
+    uint64_t bytes = 0;
+    for (auto& entry : found) bytes += entry.bytes;
+    for (auto& entry : found) {
+        if (bytes <= limit_) return;
+        ::unlink(entry.path.c_str());
+        bytes -= entry.bytes;
+    }
+}
+
+}  // namespace mge

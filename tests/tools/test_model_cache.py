@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model cache: packed weights that one process keeps for the next."""
+
+import numpy as np
+import pytest
+
+from megengine import Tensor, jit
+from megengine import functional as F
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A .mge file with one large weight."""
+    weight = Tensor(np.linspace(-1, 1, 128 * 128 * 9, dtype=np.float32).reshape(128, 128, 3, 3))
+
+    @jit.trace(symbolic=True, capture_as_const=True)
+    def net(x):
+        return F.conv2d(x, weight, padding=1)
+
+    net(Tensor(np.ones((1, 128, 14, 14), np.float32)))
+    path = tmp_path / "net.mge"
+    net.dump(str(path), arg_names=["x"], output_names=["y"])
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "weights"
+
+
+def files_in(folder):
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+def test_second_start_writes_nothing(run_tool, model, cache):
+    first = run_tool("load_and_run", model, "--iter", 1, env={"MGE_MODEL_CACHE": str(cache)})
+    (file,) = files_in(cache)
+    written = file.stat().st_mtime_ns
+    assert file.stat().st_mode & 0o077 == 0
+    second = run_tool("load_and_run", model, "--iter", 1, env={"MGE_MODEL_CACHE": str(cache)})
+    assert files_in(cache) == [file]
+    assert file.stat().st_mtime_ns == written
+    outputs = [r.report["result"] for r in (first, second)]
+    assert outputs[0]["memory"]["packed_weights"] == outputs[1]["memory"]["packed_weights"] > 0
+
+
+@pytest.mark.parametrize("how", ["flag", "variable"])
+def test_is_off_on_request(run_tool, model, cache, how):
+    flags = ["--no-model-cache"] if how == "flag" else []
+    folder = str(cache) if how == "flag" else "0"
+    result = run_tool("load_and_run", model, "--iter", 1, *flags, env={"MGE_MODEL_CACHE": folder})
+    assert result.returncode == 0
+    assert not cache.exists()
+
+
+def test_encrypted_model_leaves_nothing(run_tool, model, cache, tmp_path):
+    key = tmp_path / "key"
+    key.write_bytes(b"k" * 32)
+    sealed = tmp_path / "net.enc"
+    done = run_tool("mge-crypt", "encrypt", model, sealed, "--key-file", key)
+    assert done.returncode == 0, done.stderr
+    result = run_tool(
+        "load_and_run", sealed, "--iter", 1, "--key-file", key, env={"MGE_MODEL_CACHE": str(cache)}
+    )
+    assert result.returncode == 0, result.stderr
+    assert not cache.exists()
+
+
+def test_lite_and_loaded_models_share_it(run_tool, model, cache):
+    lite = run_tool(
+        "load_and_run", model, "--iter", 1, "--lite", env={"MGE_MODEL_CACHE": str(cache)}
+    )
+    assert lite.returncode == 0, lite.stderr
+    (file,) = files_in(cache)
+    plain = run_tool("load_and_run", model, "--iter", 1, env={"MGE_MODEL_CACHE": str(cache)})
+    assert plain.returncode == 0
+    assert files_in(cache) == [file]
+
+
+def test_models_command_shows_and_clears(run_tool, model, cache):
+    env = {"MGE_MODEL_CACHE": str(cache)}
+    assert run_tool("mge-fastrun-cache", "models", env=env).report["result"]["packed_weights"] == 0
+    run_tool("load_and_run", model, "--iter", 1, env=env)
+    shown = run_tool("mge-fastrun-cache", "models", env=env)
+    assert "1 packed weight" in shown.stdout
+    assert shown.report["result"]["packed_weights"] == 1
+    cleared = run_tool("mge-fastrun-cache", "models", "--clear", env=env)
+    assert cleared.report["result"]["cleared"] == 1
+    assert files_in(cache) == []
+    off = run_tool("mge-fastrun-cache", "models", env={"MGE_MODEL_CACHE": "0"})
+    assert off.report["result"]["is_on"] is False
+    assert "off" in off.stdout
+
+
+def test_folder_of_others_is_refused(run_tool, model, cache):
+    cache.mkdir(mode=0o777)
+    cache.chmod(0o777)
+    result = run_tool("load_and_run", model, "--iter", 1, env={"MGE_MODEL_CACHE": str(cache)})
+    assert result.returncode == 0
+    assert "other users can write" in result.stderr
+    assert files_in(cache) == []
