@@ -5,6 +5,7 @@
 
 #include "apps/cli/options/definitions.h"
 #include "apps/cli/output/table.h"
+#include "libmge/base/joined.h"
 
 namespace mge::cli {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "apps/cli/options/definitions.h"
 #include "apps/cli/output/table.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/text.h"
 
 namespace mge::cli {

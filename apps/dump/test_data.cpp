@@ -15,6 +15,7 @@
 #include "apps/cli/output/table.h"
 #include "apps/dump/input_transform.h"
 #include "libmge/base/files/file.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/log.h"
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
@@ -236,7 +237,7 @@ Tensors read_test_data(const std::string& specification, const Graph& graph, con
         if (name.empty()) fail("'", data, "': expected the name of an input, ':' and its data");
         auto i = size_t(std::ranges::find(names, name) - names.begin());
         if (i == names.size())
-            fail("the model has no input '", name, "'; it has '", cli::joined(names, "', '"), "'");
+            fail("the model has no input '", name, "'; it has '", joined(names, "', '"), "'");
         if (values[i]) fail("the input '", name, "' is given twice");
         read(data, i);
     }

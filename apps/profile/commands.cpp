@@ -96,7 +96,7 @@ void check_filters(const RowSelection& s, std::initializer_list<const Profile*> 
     auto require_one = [](const char* option, const Names& wanted, const std::set<std::string>& known) {
         if (wanted.empty() || std::ranges::any_of(wanted, [&](auto& w) { return known.contains(w); })) return;
         throw cli::UsageError(text(option, ": no operator has '", printable(wanted.front()), "'"),
-                              "there are " + printable(cli::joined({known.begin(), known.end()}, ", ")));
+                              "there are " + printable(joined(known, ", ")));
     };
     require_one("--type", s.types, types);
     require_one("--input-dtype", s.input_dtype ? Names{*s.input_dtype} : Names(), dtypes);

@@ -8,6 +8,7 @@
 #include "apps/profile/grid.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
+#include "libmge/base/joined.h"
 
 namespace mge::profile {
 namespace {
@@ -157,7 +158,7 @@ Table table_of(const Profile& profile, const std::vector<ProfileRow>& rows, doub
             if (has.layout) cells.push_back(shortened(layout_of(profile, step)));
             cells.insert(cells.end(), {shortened(shapes_text(profile.input_shapes(step), " ")),
                                        shortened(shapes_text(profile.output_shapes(step), " "))});
-            if (has.sources) cells.push_back(shortened(cli::joined(step.sources, ", ")));
+            if (has.sources) cells.push_back(shortened(joined(step.sources, ", ")));
         }
         table.push_back(std::move(cells));
     }

@@ -5,6 +5,7 @@
 #include "apps/profile/files.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
+#include "libmge/base/joined.h"
 
 namespace mge::profile {
 namespace {
@@ -59,7 +60,7 @@ void write_csv(std::ostream& stream, const Profile& profile, RunStatistic statis
                                       std::to_string(step.workspace),
                                       shapes_text(profile.input_shapes(step), " "),
                                       shapes_text(profile.output_shapes(step), " "),
-                                      cli::joined(step.sources, ";")};
+                                      joined(step.sources, ";")};
         const char* separator = "";
         for (auto& f : fields) stream << std::exchange(separator, ",") << field(f);
         stream << "\r\n";

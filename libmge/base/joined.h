@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "libmge/base/text.h"
 
@@ -13,8 +14,9 @@ namespace mge {
 template <class Items, class Part = std::identity>
 std::string joined(const Items& items, std::string_view separator = ", ", Part part = {}) {
     std::string result;
+    bool is_first = true;
     for (auto&& item : items) {
-        if (!result.empty()) result += separator;
+        if (!std::exchange(is_first, false)) result += separator;
         result += text(std::invoke(part, item));
     }
     return result;

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "apps/cli/output/terminal.h"
+#include "libmge/base/joined.h"
 
 namespace mge::cli {
 namespace {
@@ -137,15 +138,6 @@ std::string format_count(double count) {
     int unit = 0;
     while (count >= 1000 && unit < 5) count /= 1000, ++unit;
     return format_number(count, unit ? 3 : 0) + units[unit];
-}
-
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-    std::string result;
-    for (size_t i = 0; i < words.size(); ++i) {
-        if (i) result += separator;
-        result += words[i];
-    }
-    return result;
 }
 
 }  // namespace mge::cli

@@ -26,7 +26,4 @@ std::string format_milliseconds(double milliseconds, int decimals, const char* s
 std::string format_bytes(double bytes);  // 1.50 MiB
 std::string format_count(double count);  // 4.134 G, 999
 
-// Joins words with a separator: "a, b, c".
-std::string joined(const std::vector<std::string>& words, std::string_view separator);
-
 }  // namespace mge::cli

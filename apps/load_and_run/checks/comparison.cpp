@@ -290,7 +290,7 @@ void compare_with_outputs(const OtherModel& other, const std::shared_ptr<const P
     run.comparable = expected.size();
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string first_quoted(const std::vector<std::string>& names) {
     constexpr size_t most = 8;
     std::string result;
     for (size_t i = 0; i < std::min(names.size(), most); ++i) result += (i ? ", '" : "'") + names[i] + "'";
@@ -373,7 +373,8 @@ ComparedRun compare_run(const CheckOptions& checks, const Subject& subject,
     if (run.values.empty())
         throw_user("--compare",
                    text("'", run.reference, "' and the model have no value in common: it has ",
-                        joined(run.only_in_reference), ", the model's outputs are ", joined(run.only_here)),
+                        first_quoted(run.only_in_reference), ", the model's outputs are ",
+                        first_quoted(run.only_here)),
                    ErrorClass::value);
     return run;
 }

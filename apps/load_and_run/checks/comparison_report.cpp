@@ -4,6 +4,7 @@
 #include "apps/cli/output/table.h"
 #include "apps/load_and_run/checks/comparison.h"
 #include "apps/load_and_run/checks/json.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/number_text.h"
 #include "libmge/graph/origins.h"
 
@@ -64,7 +65,7 @@ std::string place_text(const OperatorDifference& d) {
 void print_difference(const OperatorDifference& d, const WalkedDifference& walked) {
     std::cout << place_text(d) << '\n';
     if (!d.sources.empty())
-        std::cout << "  operators of the model: " << cli::joined(labels(d.sources), ", ") << '\n';
+        std::cout << "  operators of the model: " << joined(labels(d.sources), ", ") << '\n';
     if (auto origin = origin_text(d); !origin.empty()) std::cout << "  " << origin << '\n';
     std::cout << "  " << explain(d.comparison, d.spec.shape, walked.tolerance) << '\n';
     std::vector<std::vector<std::string>> rows{
