@@ -17,21 +17,8 @@ namespace {
 
 constexpr std::chrono::milliseconds settle_interval(1);
 
-// The types of nccl.h, which is not needed to build.
 using Result = int;
 constexpr Result success = 0, in_progress = 7;
-struct UniqueId {
-    char bytes[128];
-};
-// The fields that version 2.14 knows; later versions accept fewer fields than their own.
-struct Config {
-    size_t size = sizeof(Config);
-    unsigned magic = 0xcafebeef;
-    unsigned version = 21400;
-    int blocking = 0;
-    int cluster_size = INT_MIN, min_blocks = INT_MIN, max_blocks = INT_MIN;  // undefined
-    const char* net_name = nullptr;
-};
 
 size_t size_of(NcclType type) {
     switch (type) {
@@ -58,9 +45,23 @@ PerProcess<std::shared_ptr<Nccl>>& own_nccl() {
 
 }  // namespace
 
+// The types of nccl.h, which is not needed to build.
+struct NcclUniqueId {
+    char bytes[128];
+};
+// The fields that version 2.14 knows; later versions accept fewer fields than their own.
+struct NcclConfig {
+    size_t size = sizeof(NcclConfig);
+    unsigned magic = 0xcafebeef;
+    unsigned version = 21400;
+    int blocking = 0;
+    int cluster_size = INT_MIN, min_blocks = INT_MIN, max_blocks = INT_MIN;  // undefined
+    const char* net_name = nullptr;
+};
+
 struct NcclFunctions {
-    Result (*ncclGetUniqueId)(UniqueId*);
-    Result (*ncclCommInitRankConfig)(void**, int, UniqueId, int, Config*);
+    Result (*ncclGetUniqueId)(NcclUniqueId*);
+    Result (*ncclCommInitRankConfig)(void**, int, NcclUniqueId, int, NcclConfig*);
     Result (*ncclCommGetAsyncError)(void*, Result*);
     Result (*ncclCommAbort)(void*);
     Result (*ncclCommFinalize)(void*);
@@ -145,7 +146,7 @@ void* Nccl::find_group(const Call& call) {
     if (ranks.size() > 1 && !compared_.contains(call.info->hash())) compare(call.info);
     void*& communicator = groups_[ranks];
     if (communicator) return communicator;
-    UniqueId id{};
+    NcclUniqueId id{};
     if (call.position == 0) settle(functions_->ncclGetUniqueId(&id), nullptr, "begin");
     if (ranks.size() > 1) {
         auto bytes = std::as_writable_bytes(std::span(id.bytes));
@@ -160,7 +161,7 @@ void* Nccl::find_group(const Call& call) {
             ExchangeInfo::Parts{.operation = "connection by NCCL", .group = ranks, .bytes = sizeof id});
         processes_->exchange(info, transfers);
     }
-    Config config;
+    NcclConfig config;
     void* made = nullptr;
     auto code = functions_->ncclCommInitRankConfig(&made, int(ranks.size()), id, call.position, &config);
     settle(code, made, "connect");
