@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t most_listed = 16;
 
-std::string list_text(std::span<const int64_t> numbers) {
+std::string numbers_text(std::span<const int64_t> numbers) {
     std::string list;
     for (int64_t number : numbers.first(std::min(numbers.size(), most_listed)))
         list += text(list.empty() ? "" : ", ", number);
@@ -22,8 +22,8 @@ std::string list_text(std::span<const int64_t> numbers) {
 
 std::string label_of(const ExchangeInfo::Parts& parts) {
     std::string label = parts.operation;
-    if (!parts.dtype.empty()) label += text(" of ", parts.dtype, " ", list_text(parts.shape));
-    return label + text(" in processes ", list_text(parts.group));
+    if (!parts.dtype.empty()) label += text(" of ", parts.dtype, " ", numbers_text(parts.shape));
+    return label + text(" in processes ", numbers_text(parts.group));
 }
 
 uint64_t hash_of(const ExchangeInfo::Parts& parts, const std::string& label) {

@@ -301,6 +301,19 @@ TEST(Communicator, WritesTheLastExchangesWhenOneFails) {
     std::filesystem::remove_all(folder);
 }
 
+TEST(Communicator, RefusesAProcessWithAnotherProof) {
+    auto meshes = ProcessMesh::make(2);
+    std::vector<std::string> errors(2);
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < 2; ++i)
+        threads.emplace_back([&, i] {
+            Proofs proofs{.sent = {"first", "other"}, .expected = {"first", "first"}};
+            errors[i] = error_of([&] { meshes[i]->join({}, 20s, 20s, proofs); });
+        });
+    for (auto& thread : threads) thread.join();
+    EXPECT_THAT(errors[1], HasSubstr("process 0 does not know the secret"));
+}
+
 TEST(Communicator, IsNotJoinedInTime) {
     auto meshes = ProcessMesh::make(2);
     EXPECT_THAT(error_of([&] { meshes[0]->join({}, 200ms, 20s); }),

@@ -164,6 +164,22 @@ dist.init_process_group()
         assert "uses MGE 9.9 over gloo" in error and "all have to use the same" in error
 
 
+def test_a_process_that_does_not_prove_itself_is_refused():
+    require_engine("gloo")
+    code = """
+import os
+from megengine.distributed import meeting
+if os.environ["RANK"] == "1":  # a stranger that has taken its place
+    meeting._Board.proofs = lambda self: [("0" * 64, "0" * 64)] * 2
+import megengine.distributed as dist
+dist.init_process_group()
+"""
+    command = [sys.executable, "-c", code]
+    processes = start_by_variables(command, 2, stderr=subprocess.PIPE, text=True)
+    errors = [process.communicate(timeout=60)[1] for process in processes]
+    assert all("does not know the secret" in error for error in errors), errors
+
+
 def test_the_time_limit_is_an_argument():
     require_engine("gloo")
 
