@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 
+#include "libmge/graph/symbolic/symbolic_inference.h"
+
 namespace mge {
 namespace {
 
@@ -32,6 +34,9 @@ void remove_builder(const void* builder) {
             each.builder = nullptr;
         }
 }
+
+// The owner of symbols whose graph was taken.
+char taken;
 
 std::string graph_of_builder(const void* builder) {
     for (auto& each : builders)
@@ -102,8 +107,7 @@ void GraphBuilder::capture(std::span<const Tensor> already, DeviceId place) {
 }
 
 Graph GraphBuilder::take_captured() {
-    static char lost;
-    for (auto& handle : handles_) handle.impl()->symbol_owner = &lost;
+    for (auto& handle : handles_) handle.impl()->symbol_owner = &taken;
     handles_.clear();
     return take();
 }
@@ -114,6 +118,11 @@ ValueId GraphBuilder::capture_one(const Tensor& tensor) {
     it->second.second = graph_.add_input(tensor.spec(), text("in_", graph_.inputs().size()));
     captured_.push_back(tensor);
     return it->second.second;
+}
+
+GraphBuilder* GraphBuilder::of(const Tensor& tensor) {
+    void* owner = tensor && tensor.is_symbolic() ? tensor.impl()->symbol_owner : nullptr;
+    return owner == &taken ? nullptr : static_cast<GraphBuilder*>(owner);
 }
 
 void GraphBuilder::set_outputs(std::span<const Tensor> outputs) {
@@ -133,7 +142,13 @@ Tensors GraphBuilder::apply(const OpInfo& op, const void* params, std::span<cons
     }
     // The node keeps its host inputs: they may have other values for another input shape.
     auto own_params = op.params.copy(params);
-    auto inferred = infer_application(op, own_params, specs, values);
+    Inferred inferred;
+    try {
+        inferred = infer_application(op, own_params, specs, values);
+    } catch (const UserError&) {
+        if (symbolic_) symbolic_->note_refused({&op, own_params, ids, {}, {}, {}, {}});
+        throw;
+    }
     NodeId id = graph_.add_node(op, own_params, std::move(ids), {}, &inferred.outputs);
     known_.add(graph_, id);
     Tensors outputs;

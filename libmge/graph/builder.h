@@ -8,6 +8,8 @@
 
 namespace mge {
 
+class SymbolicInference;
+
 // Records operators on symbolic tensors into a graph. Concrete tensors become constants, one per value.
 // Values without inputs are on the graph's default device.
 //
@@ -48,6 +50,13 @@ public:
     // The tensors that correspond to the additional inputs, in order.
     const Tensors& captured() const { return captured_; }
 
+    // Attaches an inference that follows this graph, and learns of applications that operators refuse.
+    void set_symbolic(SymbolicInference* inference) { symbolic_ = inference; }
+    SymbolicInference* symbolic() const { return symbolic_; }
+    // Returns the builder of a symbolic tensor; nullptr for other tensors and for those of captured graphs
+    // that were taken. The tensor must not be that of a trace.
+    static GraphBuilder* of(const Tensor& tensor);
+
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override;
     Tensor alias(const Tensor& tensor) override { return symbol(value_of(tensor)); }
 
@@ -66,6 +75,7 @@ private:
     bool captures_ = false;
     DeviceId capture_place_;
     Tensors captured_, handles_;  // captured tensors; all symbols since capture()
+    SymbolicInference* symbolic_ = nullptr;
 };
 
 }  // namespace mge

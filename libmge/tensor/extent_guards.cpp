@@ -46,11 +46,12 @@ std::optional<Extent> broadcast_extents(std::string_view who, const Extent& a, c
         if (!can_be_equal(who, a, b)) return std::nullopt;
         return b.is_number() ? b : a;
     }
-    if (a_may_be_1 && b_may_be_1 && (a.lower() < 1 || b.lower() < 1))
-        throw Undecidable(text("extents ", a, " and ", b, " may be 0"));
     assume(who, Guard::Relation::broadcast, a, b);
     if (!a_may_be_1) return a;
-    return b_may_be_1 ? max_of(a, b) : b;
+    if (!b_may_be_1) return b;
+    if (a.lower() >= 1 && b.lower() >= 1) return max_of(a, b);
+    // The other one is the result where one is 1, and it may be 0.
+    return Extent::symbol(text("?broadcast(", a, ", ", b, ')'));
 }
 
 std::ostream& operator<<(std::ostream& stream, const Guard& guard) {

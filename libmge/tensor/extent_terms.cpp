@@ -67,6 +67,12 @@ bool Extent::is_known_handle(int64_t raw) {
     return all.handles.contains(raw);
 }
 
+size_t interned_extents() {
+    auto& all = interned();
+    std::lock_guard lock(all.mutex);
+    return all.sums.size();
+}
+
 Extent extent_of(const ExtentAtom* atom) { return extent_of(ExtentTerms{{{atom}, 1}}); }
 
 ExtentTerms terms_of(const Extent& extent) {

@@ -33,6 +33,9 @@ Extent extent_of(const ExtentTerms& terms);
 Extent extent_of(const ExtentAtom* atom);
 ExtentTerms terms_of(const Extent& extent);
 
+// The number of forms that live as long as the process. It depends on the models, not on the shapes of runs.
+size_t interned_extents();
+
 // Adds coefficient * product. UserError if the sum of coefficients is out of the range of extents.
 void add_term(ExtentTerms& terms, const ExtentProduct& product, __int128 coefficient);
 ExtentProduct multiplied(const ExtentProduct& a, const ExtentProduct& b);

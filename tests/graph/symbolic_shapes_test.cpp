@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "libmge/mge.h"
+#include "libmge/tensor/extent_terms.h"
 
 namespace mge::test {
 namespace {
@@ -104,6 +105,20 @@ TEST(SymbolicShapes, LongChainsKeepFormsShort) {
     });
     auto symbolic = symbolic_shapes(graph);
     for (auto& shape : symbolic.shapes) EXPECT_LT(text(shape).size(), 4000u);
+}
+
+// A server may run a model at any number of shapes.
+TEST(SymbolicShapes, NewShapesInternNoNewExtents) {
+    auto follow = [](int64_t batch, int64_t size) {
+        Graph graph = recorded({{batch, 3, size, size + 1}}, [](const Tensors& x) {
+            Tensor y = ops::conv2d(x[0], zeros({4, 3, 3, 3}), {.stride = {2, 2}});
+            return Tensors{ops::flatten(ops::concat({y, y}, {.axis = 2}), {.start = 1})};
+        });
+        symbolic_shapes(graph);
+        return interned_extents();
+    };
+    size_t before = follow(1, 8);
+    for (int64_t i = 2; i < 40; ++i) EXPECT_EQ(follow(i, 8 + i), before);
 }
 
 TEST(SymbolicShapes, ReadingSymbolsAsNumbersIsUndecidable) {

@@ -22,8 +22,9 @@ struct SymbolicShapes {
     std::map<std::string, Extent, std::less<>> solved;
 };
 
-// The symbol of an extent of an input is its name and axis, `data.0`. Inputs keep their ranks, and their
-// extents are at least 1 unless one is 0 now. Everything holds at all shapes that the graph accepts.
+// The symbol of an extent of an input is its name and axis, `data.0`. Dimensions with one name have a symbol
+// each, because a run may give them different sizes if the model broadcasts. Inputs keep their ranks, and
+// their extents are at least 1 unless one is 0 now. Everything holds at all shapes that the graph accepts.
 MGE_API SymbolicShapes symbolic_shapes(const Graph& graph);
 
 }  // namespace mge

@@ -35,7 +35,10 @@ Shape complete(const Shape& from, const IntList& to) {
     if (free_axis >= 0) {
         if (known == 0) throw_mismatch(from, to);
         auto rest = exact_quotient(total, given);
-        dims[size_t(free_axis)] = (rest ? *rest : floor_div(total, given)).raw();
+        if (!rest && given.lower() >= 1) rest = floor_div(total, given);
+        // No extent is inferred beside one of 0: then the quotient has no number.
+        dims[size_t(free_axis)] =
+            rest ? rest->raw() : Extent::symbol(text("?quotient(", total, ", ", given, ')')).raw();
     }
     Shape shape(dims);
     if (!can_be_equal(Reshape::name, shape.elements(), total)) throw_mismatch(from, to);

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/graph/symbolic/symbolic_inference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "libmge/graph/infer.h"
+#include "libmge/ops/create/arange.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/index/slice/slice.h"
+#include "libmge/ops/random/distribution.h"
+#include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/tensor/extent_terms.h"
+
+namespace mge {
+namespace {
+
+// Larger forms become symbols of their own: chains of operators must not make forms of their length.
+constexpr int most_factors = 64;
+// Unknown elements of larger tensors get no symbols.
+constexpr int64_t most_named_elements = 16;
+
+int factors_of(const Extent& extent) {
+    if (extent.is_number()) return 0;
+    int count = 0;
+    for (auto& [product, k] : terms_of(extent))
+        for (const ExtentAtom* atom : product) {
+            count += 1 + factors_of(atom->a) + factors_of(atom->b);
+            if (count > most_factors) return count;
+        }
+    return count;
+}
+
+// The parameters of these operators hold the values of host inputs as they are, handles of extents included.
+bool takes_bounds(const OpInfo* op) {
+    return op == &ops::Slice::info || op == &ops::SetSlice::info || op == &ops::AddSlice::info;
+}
+bool takes_extents(const OpInfo* op) {
+    const OpInfo* const all[] = {&ops::Reshape::info, &ops::BroadcastTo::info, &ops::Full::info,
+                                 &ops::Uniform::info, &ops::Normal::info};
+    return std::ranges::find(all, op) != std::end(all);
+}
+// A symbolic element of a shape is an extent only if it is not negative: -1 has another meaning.
+bool can_take(const OpInfo* op, const std::vector<Extent>& extents) {
+    return std::ranges::all_of(extents, [&](const Extent& extent) {
+        return extent.is_number() || takes_bounds(op) || (takes_extents(op) && extent.lower() >= 0);
+    });
+}
+
+Tensor raw_values(const std::vector<Extent>& extents) {
+    std::vector<int64_t> raw;
+    for (const Extent& extent : extents) raw.push_back(extent.raw());
+    return tensor_from_host({DType::i64, {int64_t(raw.size())}, {}}, raw.data(), host_device);
+}
+
+}  // namespace
+
+// A node with what is known of its inputs.
+struct SymbolicInference::Application {
+    const Node& node;
+    TensorSpecs inputs;
+    std::vector<Shape> shapes;
+    std::vector<ExtentList> elements;
+    Tensors constants;
+    size_t plain;
+
+    // The number of elements of a list of whole numbers, whose ends may follow from shapes.
+    std::optional<Extent> count_of_range() const {
+        auto& p = node.as<ops::Arange::Params>();
+        Extent first, last, gap;
+        Extent* const numbers[] = {&first, &last, &gap};
+        const double given[] = {p.start, p.stop, p.step};
+        for (size_t i = 0; i < 3; ++i) {
+            if (i < node.inputs.size() && node.inputs[i] != no_value) {
+                if (!elements[i] || elements[i]->size() != 1) return std::nullopt;
+                *numbers[i] = elements[i]->front();
+            } else {
+                if (std::abs(given[i]) > INT32_MAX || given[i] != std::floor(given[i])) return std::nullopt;
+                *numbers[i] = int64_t(given[i]);
+            }
+        }
+        if (!gap.is_number() || gap.is(0)) return std::nullopt;
+        return max_of(0, ceil_div(last - first, gap));
+    }
+
+    // Null if a host value is unknown, or if the operator cannot use it.
+    std::shared_ptr<const void> resolved() const {
+        Tensors host;
+        bool is_needed = false;
+        for (size_t i = plain; i < inputs.size(); ++i) {
+            host.emplace_back();
+            if (inputs[i].is_absent()) continue;
+            is_needed = true;
+            if (!elements[i] || !can_take(node.op, *elements[i])) return nullptr;
+            host.back() = raw_values(*elements[i]);
+        }
+        return is_needed ? node.op->resolve(node.params.get(), host) : node.params;
+    }
+
+    // Ranks follow from the ranks of inputs and the numbers of host values.
+    bool keeps_rank() const {
+        return std::ranges::none_of(std::span(inputs).subspan(plain), [](auto& spec) {
+            return !spec.is_absent() && (!spec.shape.is_known() || spec.shape.has_symbols());
+        });
+    }
+};
+
+void SymbolicInference::follow() {
+    size_t before = values_.size();
+    values_.resize(graph_.values().size());
+    for (size_t i = before; i < values_.size(); ++i) start(ValueId(i));
+    while (nodes_ < graph_.nodes().size()) infer(graph_.node(NodeId(nodes_++)));
+}
+
+const SymbolicValue& SymbolicInference::at(ValueId id) {
+    follow();
+    return values_.at(size_t(id));
+}
+
+void SymbolicInference::start(ValueId id) {
+    auto& value = graph_.value(id);
+    auto& known = values_[size_t(id)];
+    bytes_ += sizeof(SymbolicValue);
+    if (value.is_constant()) {
+        known = {value.spec.shape, extents_of(value.constant), {}};
+        if (options_.follows_values) known.constant = value.constant;
+    } else if (value.is_input) {
+        known = options_.input(id);
+        name_elements(id, known);
+    } else if (value.producer < 0) {
+        known.shape = value.spec.shape;
+    }
+    if (known.elements) bytes_ += known.elements->size() * sizeof(Extent);
+}
+
+void SymbolicInference::assume(ValueId id, const Shape& shape) {
+    follow();
+    auto& known = values_.at(size_t(id)).shape;
+    if (!known.is_known() || known.rank() != shape.rank()) {
+        known = shape;
+        return;
+    }
+    for (int axis = 0; axis < shape.rank(); ++axis)
+        if (known.extent(axis).is(unknown_extent(id, axis))) known.set(axis, shape.extent(axis));
+}
+
+void SymbolicInference::assume_axes(ValueId id, int most_axes) {
+    follow();
+    auto& known = values_.at(size_t(id));
+    if (!known.shape.is_known()) known.most_axes = most_axes;
+}
+
+Extent SymbolicInference::unknown_extent(ValueId id, int axis) const {
+    return options_.unknown(text(options_.prefix, id, '.', axis), 0);
+}
+
+// Missing axes broadcast like those of one element, so operands with more axes determine the rank.
+void SymbolicInference::give_missing_axes(Application& application) const {
+    int most_axes = 0;
+    for (auto& shape : application.shapes)
+        if (shape.is_known()) most_axes = std::max(most_axes, shape.rank());
+    for (size_t i = 0; i < application.shapes.size(); ++i) {
+        ValueId id = application.node.inputs[i];
+        if (id == no_value || application.shapes[i].is_known()) continue;
+        auto& axes = values_[size_t(id)].most_axes;
+        if (!axes || *axes > most_axes) continue;
+        auto& shape = application.shapes[i] = {};
+        for (int axis = 0; axis < *axes; ++axis) shape.push_back(unknown_extent(id, axis));
+        application.inputs[i].shape = shape;
+    }
+}
+
+SymbolicInference::Application SymbolicInference::application_of(const Node& node) const {
+    Application made{node, {}, {}, {}, {}, node.op->plain_inputs(node.inputs.size())};
+    for (ValueId id : node.inputs) {
+        if (id == no_value) {
+            made.inputs.emplace_back();
+            made.elements.emplace_back();
+            made.constants.emplace_back();
+        } else {
+            auto& known = values_[size_t(id)];
+            made.inputs.push_back({graph_.value(id).spec.dtype, known.shape, {}});
+            made.elements.push_back(known.elements);
+            made.constants.push_back(known.constant);
+        }
+        made.shapes.push_back(made.inputs.back().shape);
+    }
+    if (node.op->traits.elementwise) give_missing_axes(made);
+    return made;
+}
+
+void SymbolicInference::infer(const Node& node) {
+    Application application = application_of(node);
+    TensorSpecs outputs = infer_outputs(application);
+    Tensors constants = constants_of(application, outputs);
+    std::vector<ExtentList> elements(outputs.size());
+    if (constants.empty())
+        elements = symbolic_outputs(
+            {node, application.shapes, application.elements, outputs, [&](size_t output, size_t i) {
+                 if (!options_.follows_values) throw_unknown_element();
+                 return unknown_element(node.outputs[output], i);
+             }});
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        auto& known = values_[size_t(node.outputs[i])];
+        known = {outputs[i].shape, std::move(elements[i]), {}};
+        if (!constants.empty()) {
+            known.constant = constants[i];
+            known.elements = extents_of(known.constant);
+        }
+        name_elements(node.outputs[i], known);
+        if (known.elements) bytes_ += known.elements->size() * sizeof(Extent);
+    }
+}
+
+TensorSpecs SymbolicInference::infer_outputs(const Application& application) {
+    auto& node = application.node;
+    bool is_known = !node.op->traits.runtime_shape;
+    for (size_t i = 0; i < application.plain; ++i)
+        is_known = is_known && (application.inputs[i].is_absent() || application.shapes[i].is_known());
+    if (!is_known) return recorded(node, false);
+    try {
+        if (auto count = node.op == &ops::Arange::info ? application.count_of_range() : std::nullopt) {
+            TensorSpec spec{graph_.value(node.outputs[0]).spec.dtype, {}, {}};
+            spec.shape.push_back(*count);
+            return {spec};
+        }
+        auto params = application.resolved();
+        if (!params) return recorded(node, application.keeps_rank());
+        GuardScope scope;
+        auto outputs = node.op->infer(params.get(), std::span(application.inputs).first(application.plain));
+        MGE_CHECK(outputs.size() == node.outputs.size(), node.op->name, " changed its outputs");
+        for (auto& guard : scope.guards()) add(guard);
+        for (size_t i = 0; i < outputs.size(); ++i) limit_forms(outputs[i].shape, node.outputs[i]);
+        return outputs;
+    } catch (const UserError&) {
+        return recorded(node, application.keeps_rank());
+    }
+}
+
+void SymbolicInference::note_refused(const Node& node) {
+    follow();
+    Application application = application_of(node);
+    for (size_t i = 0; i < application.plain; ++i)
+        if (!application.inputs[i].is_absent() && !application.shapes[i].is_known()) return;
+    GuardScope scope;
+    try {
+        if (auto params = application.resolved())
+            node.op->infer(params.get(), std::span(application.inputs).first(application.plain));
+    } catch (const UserError&) {
+        // Guards of the conditions before the one that fails are known.
+    }
+    for (auto& guard : scope.guards()) add(guard);
+}
+
+void SymbolicInference::limit_forms(Shape& shape, ValueId id) {
+    if (!shape.has_symbols()) return;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+        if (factors_of(shape.extent(axis)) > most_factors) shape.set(axis, unknown_extent(id, axis));
+}
+
+TensorSpecs SymbolicInference::recorded(const Node& node, bool keeps_rank) {
+    TensorSpecs outputs;
+    for (ValueId id : node.outputs) {
+        auto& spec = graph_.value(id).spec;
+        outputs.push_back({spec.dtype, Shape::unknown(), {}});
+        if (!keeps_rank || !spec.shape.is_known()) continue;
+        Shape shape = spec.shape;
+        for (int axis = 0; axis < shape.rank(); ++axis) shape.set(axis, unknown_extent(id, axis));
+        outputs.back().shape = shape;
+    }
+    return outputs;
+}
+
+Extent SymbolicInference::unknown_element(ValueId id, size_t i) const {
+    DType dtype = graph_.value(id).spec.dtype;
+    std::string name = text(options_.prefix, id, '[', i, ']');
+    if (dtype == DType::boolean) return Extent::symbol(name, {.lower = 0, .upper = 1});
+    return Extent::symbol(name, {.lower = is_unsigned(dtype) ? 0 : Extent::least_number});
+}
+
+void SymbolicInference::name_elements(ValueId id, SymbolicValue& known) {
+    if (!options_.follows_values) return;
+    auto& spec = graph_.value(id).spec;
+    bool is_named = !known.elements && (is_int(spec.dtype) || spec.dtype == DType::boolean) &&
+                    known.shape.is_known() && !known.shape.has_symbols() &&
+                    known.shape.numel() <= most_named_elements;
+    if (is_named) {
+        known.elements.emplace();
+        for (int64_t i = 0; i < known.shape.numel(); ++i)
+            known.elements->push_back(unknown_element(id, size_t(i)));
+    }
+}
+
+Tensors SymbolicInference::constants_of(const Application& in, const TensorSpecs& outputs) const {
+    auto& traits = in.node.op->traits;
+    if (!options_.follows_values || traits.once) return {};
+    auto is_symbolic = [](const TensorSpec& spec) {
+        return !spec.shape.is_known() || spec.shape.has_symbols();
+    };
+    if (std::ranges::any_of(outputs, is_symbolic)) return {};
+    for (size_t i = 0; i < in.inputs.size(); ++i) {
+        if (in.inputs[i].is_absent() || in.constants[i]) continue;
+        if (!traits.reads_only_specs || is_symbolic(in.inputs[i])) return {};
+    }
+    return known_outputs(*in.node.op, in.node.params.get(), in.inputs, in.constants, outputs);
+}
+
+void SymbolicInference::add(const Guard& guard) {
+    if (seen_.insert({guard.relation, guard.a.raw(), guard.b.raw()}).second) guards_.push_back(guard);
+}
+
+}  // namespace mge
