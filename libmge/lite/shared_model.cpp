@@ -6,7 +6,6 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/log.h"
-#include "libmge/graph/dimension_sizes.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/lite/compile_options.h"
 #include "lite/error.h"
@@ -61,7 +60,7 @@ mge::Graph SharedModel::graph_for(const ProgramRequest& request) const {
     graph.set_outputs(request.outputs);
     if (!request.keeps_places)
         for (size_t i = 0; i < graph.values().size(); ++i) graph.value(mge::ValueId(i)).device = {};
-    return mge::infer_with_names(std::move(graph), request.inputs);
+    return graph;
 }
 
 std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& request) const {
@@ -73,13 +72,13 @@ std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& r
     if (request.has_stored_options)
         options.algorithms = mge::with_stored(options, *stored_, request.inputs).algorithms;
     try {
-        return mge::Program::compile(graph, options);
+        return mge::Program::compile(graph, request.inputs, options);
     } catch (const mge::DeviceError& e) {
         if (options.algorithms.empty()) throw;
         // The file comes from a machine that could do more.
         mge::log_warning(mge::text(name_, ": an algorithm stored in the model is missing here: ", e.what()));
         options.algorithms.clear();
-        return mge::Program::compile(graph, options);
+        return mge::Program::compile(graph, request.inputs, options);
     }
 }
 
