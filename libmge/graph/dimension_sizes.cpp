@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "libmge/base/joined.h"
 #include "libmge/base/log.h"
@@ -21,23 +20,14 @@ void each_named(const Graph& graph, Visit visit) {
             if (!dimension.name.empty()) visit(i, dimension);
 }
 
-using Names = std::set<std::string, std::less<>>;
-
-Names all_names(const Graph& graph) {
-    Names names;
+DimensionNames all_names(const Graph& graph) {
+    DimensionNames names;
     each_named(graph, [&](size_t, auto& dimension) { names.insert(dimension.name); });
     return names;
 }
 
-// Returns the expression that a name is: all its symbols are other names. "batch-size" alone is a name.
-std::optional<Extent> expression_over(const Names& names, const std::string& name) {
-    auto extent = parse_extent(name);
-    if (!extent || extent->is_number()) return std::nullopt;
-    auto is_other = [&](const std::string& symbol) { return symbol != name && names.contains(symbol); };
-    return std::ranges::all_of(symbols_of(*extent), is_other) ? extent : std::nullopt;
-}
-
-std::optional<int64_t> size_by_name(const Names& names, const ExtentValues& sizes, const std::string& name) {
+std::optional<int64_t> size_by_name(const DimensionNames& names, const ExtentValues& sizes,
+                                    const std::string& name) {
     if (auto found = sizes.find(name); found != sizes.end()) return found->second;
     auto extent = expression_over(names, name);
     if (!extent) return std::nullopt;
@@ -94,6 +84,13 @@ std::optional<SizeConflict> find_conflict(const Graph& graph, const TensorSpecs&
 
 }  // namespace
 
+std::optional<Extent> expression_over(const DimensionNames& names, const std::string& name) {
+    auto extent = parse_extent(name);
+    if (!extent || extent->is_number()) return std::nullopt;
+    auto is_other = [&](const std::string& symbol) { return symbol != name && names.contains(symbol); };
+    return std::ranges::all_of(symbols_of(*extent), is_other) ? extent : std::nullopt;
+}
+
 const OpenDimension* find_dimension(const OpenDimensions& dimensions, int axis) {
     auto found = std::ranges::find(dimensions, axis, &OpenDimension::axis);
     return found == dimensions.end() ? nullptr : &*found;
@@ -116,7 +113,7 @@ TensorSpecs specs_with_sizes(const Graph& graph, const ExtentValues& sizes, std:
     for (ValueId id : graph.inputs()) specs.push_back(graph.value(id).spec);
     each_sized(graph, sizes, [&](size_t i, const OpenDimension& dimension, int64_t size) {
         auto& bounds = dimension.bounds;
-        int64_t least = std::max<int64_t>(bounds.lower, 1);
+        int64_t least = std::max<int64_t>(bounds.lower, 0);
         if (size < least || size > bounds.upper)
             throw_user(
                 who,

@@ -3,6 +3,7 @@
 // Sizes for the open dimensions of a graph's inputs, by name.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +14,14 @@ namespace mge {
 
 // Returns the open dimension at an axis; nullptr if the axis has a fixed size.
 MGE_API const OpenDimension* find_dimension(const OpenDimensions& dimensions, int axis);
+using DimensionNames = std::set<std::string, std::less<>>;
+// Returns the expression that a name is, all of whose symbols are other names; nullopt for any other name.
+// "batch-size" alone is a name.
+MGE_API std::optional<Extent> expression_over(const DimensionNames& names, const std::string& name);
 // Returns the names that sizes can be given for, in order of first use. Without expressions over them.
 MGE_API std::vector<std::string> dimension_names(const Graph& graph);
 // Returns the specs of the inputs with these sizes, also in expressions. Throws UserError in the name of
-// `who` if no dimension has such a name, or if a size is below 1 or out of bounds.
+// `who` if no dimension has such a name, or if a size is negative or out of bounds.
 MGE_API TensorSpecs specs_with_sizes(const Graph& graph, const ExtentValues& sizes, std::string_view who);
 // Returns the sizes of all named dimensions, expressions included, that follow from these.
 MGE_API ExtentValues sizes_of_names(const Graph& graph, const ExtentValues& sizes);

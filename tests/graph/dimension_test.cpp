@@ -50,7 +50,7 @@ TEST(Dimensions, MismatchIsNamed) {
     refused({{"sequence", 3}}, "[--dim] the model has no dimension 'sequence'; it has 'batch-size', 'seq'");
     refused({{"seq", 0}}, "[--dim] dimension 'seq' is at least 2 and at most 64, got 0");
     refused({{"seq", 65}}, "[--dim] dimension 'seq' is at least 2 and at most 64, got 65");
-    refused({{"batch-size", -1}}, "[--dim] dimension 'batch-size' is at least 1, got -1");
+    refused({{"batch-size", -1}}, "[--dim] dimension 'batch-size' is at least 0, got -1");
     for (ValueId id : graph.inputs()) graph.value(id).dimensions.clear();
     refused({{"seq", 3}}, "[--dim] the model's inputs have no named dimensions, got 'seq'");
 }

@@ -64,11 +64,18 @@ def test_load_and_run_sets_sizes_by_name(run_tool, model):
     assert inputs[2]["dimensions"] == ["seq + 1", None]
 
 
+def test_a_size_may_be_zero(run_tool, model):
+    """As of the cache of a decoder before the first word."""
+    done = run_tool("load_and_run", model, "--dim", "seq=0", *SHORT)
+    assert done.code == OK, done.err
+    assert shapes(done.result["tests"][0]["outputs"]) == {"z": [1, 0, 4], "future": [1, 8]}
+
+
 @pytest.mark.parametrize(
     ("flags", "reason"),
     [
         (["--dim", "sequence=3"], "no dimension 'sequence'; it has 'batch', 'seq'"),
-        (["--dim", "seq=0"], "'seq=0' is invalid: expected NAME=SIZE with a size of at least 1"),
+        (["--dim", "seq=-1"], "'seq=-1' is invalid: expected NAME=SIZE with a size of at least 0"),
         (["--dim", "seq=-4"], "'seq=-4' is invalid: expected NAME=SIZE"),
         (["--dim", "seq=1e3"], "'seq=1e3' is invalid: expected NAME=SIZE"),
         (["--dim", "seq"], "'seq' is invalid: expected NAME=SIZE"),

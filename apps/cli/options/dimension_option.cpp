@@ -11,15 +11,15 @@ namespace {
 // A name may contain '='; the size is what follows the last one.
 std::pair<std::string, int64_t> parse_size(const std::string& given) {
     auto equals = given.rfind('=');
-    int64_t size = 0;
+    int64_t size = -1;
     if (equals != std::string::npos && equals > 0) {
         const char *begin = given.data() + equals + 1, *end = given.data() + given.size();
         auto [stop, error] = std::from_chars(begin, end, size);
-        if (error != std::errc() || stop != end) size = 0;
+        if (error != std::errc() || stop != end) size = -1;
     }
-    if (size < 1)
+    if (size < 0)
         throw UsageError(text('[', dimension_flag, "] '", given,
-                              "' is invalid: expected NAME=SIZE with a size of at least 1"),
+                              "' is invalid: expected NAME=SIZE with a size of at least 0"),
                          "write, for example, --dim batch=4");
     return {given.substr(0, equals), size};
 }
