@@ -76,8 +76,8 @@ int Site::axis(int64_t axis, int rank) const {
 }
 
 std::optional<IntList> Site::find_values(size_t i) const {
-    if (extents.find_extent(in(i), 0) == 0) return IntList();
-    Tensor known = extents.find_value(in(i));
+    if (find_extent(in(i), 0) == 0) return IntList();
+    Tensor known = find_value(in(i));
     return known ? std::optional(numbers_in(known)) : std::nullopt;
 }
 

@@ -6,10 +6,9 @@
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
 #include "libmge/base/utf8.h"
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/model/import/onnx/parts.h"
-#include "libmge/model/import/onnx/shapes/open_extents.h"
 #include "libmge/model/import/onnx/steps.h"
-#include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/passes/pass.h"
 
@@ -23,13 +22,8 @@ constexpr size_t most_problems_looked_at = 10'000;
 constexpr size_t most_translated = 100'000, longest_name = 512;
 constexpr int deepest_call = 32;
 
-// 2^4 * 3^2 * 5 * 7, and 8 times that for dimensions other than a batch: no more, because attention over the
-// pixels of images computes its fourth power.
-constexpr int64_t multiple_of_small = 5'040;
-
-// Unnamed first dimensions, if they count as one.
-bool is_of_batch(const OpenExtents& open, const file::TensorShapeProto& shape, int axis) {
-    return open.is_one_batch && is_nameless(shape, axis);
+bool is_open_dimension(const file::TensorShapeProto::Dimension& dim) {
+    return !dim.has_dim_value() || dim.dim_value() < 0;
 }
 
 // Poisoned values are null: the reason was noted where it arose.
@@ -43,15 +37,22 @@ const Tensor* Names::find(std::string_view name) const {
     return nullptr;
 }
 
-Importer::Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open,
+Importer::Importer(const ModelRecord& record, const std::string& label, const OpenSizes& open,
                    const Branches& decided)
     : record_(record),
       label_(label),
       open_(open),
-      extents_(builder_),
+      symbols_(open.solved),
+      inference_(builder_.graph(), symbolic_options([this](ValueId id) {
+                     return SymbolicValue{input_shapes_.at(id), {}, {}};
+                 })),
       files_(record.path),
       growth_(record),
       decided_(decided) {
+    builder_.set_symbolic(&inference_);
+    for (auto& input : record.model.graph().input())
+        for (auto& dim : input.type().tensor_type().shape().dim())
+            if (is_open_dimension(dim)) dimension_names_.insert(dim.dim_param());
     for (auto& function : record.model.functions())
         functions_.emplace(FunctionName{function.domain(), function.name(), function.overload()}, &function);
 }
@@ -133,7 +134,60 @@ void Importer::add_initializer(const Initializer& weight, Names& names) {
     check_growth([&] { return text("weight '", name.substr(0, longest_name), "'"); });
 }
 
-// Equal names are equal sizes.
+SymbolicInference::Options Importer::symbolic_options(std::function<SymbolicValue(ValueId)> input) {
+    auto unknown = [](const std::string& name, int64_t lower) {
+        return SymbolicExtent::symbol(name, {.lower = lower});
+    };
+    return {unknown, std::move(input), text('?', graphs_++, ':'), true};
+}
+
+void Importer::note_inner(const SymbolicInference& inference) {
+    inner_guards_.insert(inner_guards_.end(), inference.guards().begin(), inference.guards().end());
+    inner_bytes_ += inference.bytes();
+}
+
+std::optional<OpenSizes> Importer::better_sizes() {
+    inference_.follow();
+    auto is_late = [](const Guard& guard) { return is_known_late(guard.a) || is_known_late(guard.b); };
+    OpenSizes better = open_;
+    bool has_learned = false;
+    for (auto& guard : inference_.guards())
+        if (guard.relation == Guard::Relation::equal && !is_late(guard)) has_learned |= symbols_.learn(guard);
+    if (has_learned) {
+        better.solved = symbols_.solved();
+        return better;
+    }
+    std::vector<Guard> demands = inference_.guards();
+    demands.insert(demands.end(), inner_guards_.begin(), inner_guards_.end());
+    std::erase_if(demands, is_late);
+    auto sizes = onnx::better_sizes(demands, sizes_);
+    if (!sizes) return std::nullopt;
+    better.chosen = *sizes;
+    return better;
+}
+
+// Equal names are equal sizes. A name may be an expression over others.
+SymbolicExtent Importer::extent_of_dimension(const file::ValueInfoProto& info, int axis) {
+    auto& dim = info.type().tensor_type().shape().dim(axis);
+    if (!is_open_dimension(dim)) return dim.dim_value();
+    if (dim.dim_param().empty()) return symbols_.get(text('\'', info.name(), "'.", axis), 1);
+    auto symbol = [&](std::string_view name) -> std::optional<SymbolicExtent> {
+        return symbols_.get(text(name.starts_with('?') ? "'" : "", name), 1);
+    };
+    auto expression = expression_over(dimension_names_, dim.dim_param());
+    return expression ? substitute(*expression, symbol) : *symbol(dim.dim_param());
+}
+
+int64_t Importer::recorded_size(const SymbolicExtent& extent, int axis) {
+    for (auto& name : symbols_of(extent)) {
+        auto chosen = open_.chosen.find(name);
+        sizes_.emplace(name, chosen != open_.chosen.end() ? chosen->second
+                             : axis                       ? open_.others
+                                                          : open_.first);
+    }
+    return std::max<int64_t>(evaluate(extent, sizes_), 0);
+}
+
 Tensor Importer::add_input(const file::ValueInfoProto& info) {
     if (!info.type().has_tensor_type()) unsupported("a value that is not a tensor");
     auto& type = info.type().tensor_type();
@@ -142,65 +196,24 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
     if (!dtype) unsupported("dtype ", name_of_data_type(type.elem_type()));
     if (!type.has_shape()) unsupported("an input without a rank in the model");
     if (type.shape().dim_size() > max_rank) unsupported("an input of rank ", type.shape().dim_size());
-    Shape shape;
+    Shape shape, symbolic;
     OpenDimensions dimensions;
     for (auto& dim : type.shape().dim()) {
-        bool is_first = !shape.rank() || is_of_batch(open_, type.shape(), shape.rank());
-        int64_t extent = !is_open(dim) ? dim.dim_value() : is_first ? open_.first : open_.others;
-        if (is_open(dim) && !dim.dim_param().empty())
-            extent = named_extents_.emplace(dim.dim_param(), extent).first->second;
-        if (is_open(dim)) dimensions.push_back({shape.rank(), with_escaped_bytes(dim.dim_param()), {}});
-        shape.push_back(extent);
+        int axis = shape.rank();
+        symbolic.push_back(extent_of_dimension(info, axis));
+        shape.push_back(recorded_size(symbolic.extent(axis), axis));
+        if (is_open_dimension(dim)) dimensions.push_back({axis, with_escaped_bytes(dim.dim_param()), {}});
     }
     checked_numel("input", shape);
     Tensor input = builder_.input({*dtype, shape, {}}, info.name());
-    builder_.graph().value(input.impl()->symbol).dimensions = std::move(dimensions);
-    OtherSpecs others;
-    OtherShapes shapes = other_shapes(type.shape(), shape);
-    for (size_t run = 0; run < other_runs; ++run) others[run] = {*dtype, shapes[run], {}};
-    extents_.add_input(input, others);
+    ValueId id = input.impl()->symbol;
+    input_shapes_.emplace(id, symbolic);
+    builder_.graph().value(id).dimensions = std::move(dimensions);
     if (is_text) {
         texts_.mark(input);
         text_values_.push_back(info.name());
     }
-    check_batch(input, type.shape());
     return input;
-}
-
-// The translation relies on equal sizes: a run with different ones ends with an error.
-void Importer::check_batch(const Tensor& input, const file::TensorShapeProto& shape) {
-    for (int axis = 0; axis < shape.dim_size(); ++axis) {
-        if (!is_of_batch(open_, shape, axis)) continue;
-        Tensor extent = as_dtype(std::get<Tensor>(extent_of(input, axis)), DType::i32);
-        if (batch_) ops::assert_equal(batch_, extent, {.max_error = 0});
-        batch_ = extent;
-    }
-}
-
-// In the first run they are larger than a window, with another parity; in the second close by, because
-// position tables are limited, and each changes differently. The last two differ in sizes known only at run
-// time.
-OtherShapes Importer::other_shapes(const file::TensorShapeProto& recorded, const Shape& shape) {
-    OtherShapes others;
-    others.fill(Shape{});
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-        auto& dim = recorded.dim(axis);
-        int64_t extent = shape[axis];
-        bool is_batch = is_of_batch(open_, recorded, axis);
-        if (!is_open(dim) || (axis && !is_batch && open_.fixes_others)) {
-            for (auto& other : others) other.push_back(extent);
-            continue;
-        }
-        int64_t number = open_extent_count_;
-        if (is_batch || !dim.dim_param().empty())
-            number = extent_numbers_.emplace(dim.dim_param(), number).first->second;
-        open_extent_count_ += number == open_extent_count_;
-        others[0].push_back(3 * extent + 1024 * (extent > 1) + 4);
-        others[1].push_back(extent + 3 + 2 * number);
-        others[2].push_back((extent > 1 ? 8 : 1) * multiple_of_small);
-        others[3].push_back(others[2][axis]);
-    }
-    return others;
 }
 
 // An input that is also an initialiser has that value: our callers provide all inputs or none.
@@ -224,7 +237,7 @@ void Importer::store(const file::NodeProto& node, const Tensors& outputs, Names&
         Tensor value = size_t(i) < outputs.size() ? outputs[size_t(i)] : Tensor();
         if (!value) unsupported("output ", i);
         // The real value is kept, so that its readers may compute with the quantised steps.
-        Tensor fixed = is_dequantised(builder_, value) ? Tensor() : extents_.find_value(value);
+        Tensor fixed = is_dequantised(builder_, value) ? Tensor() : find_value(value);
         if (fixed) {
             if (texts_.has(value)) texts_.mark(fixed);
             value = fixed;
@@ -338,7 +351,7 @@ Tensors Importer::translated(const file::NodeProto& node, std::span<const Tensor
     }
     if (!node.output_size()) invalid("it makes nothing");
     bool moves_texts = are_texts_moved(texts_, node.op_type(), inputs);
-    Site site(node, version_of(node.domain()), inputs, *this, extents_);
+    Site site(node, version_of(node.domain()), inputs, *this);
     names_ = &names;
     Tensors outputs = row->import(site);
     if (auto name = site.attributes.unread(); !name.empty())
@@ -381,7 +394,7 @@ GraphBuilder& Importer::builder_at_work() {
 
 template <class Place>
 void Importer::check_growth(const Place& place) const {
-    if (growth_.is_over(extents_.bytes()))
+    if (growth_.is_over(inferred_bytes()))
         fail(place(), ": what has to be made of the file takes more than the ", growth_.limit(),
              " bytes that are allowed");
 }
@@ -484,14 +497,12 @@ Graph Importer::build() {
     Names names;
     add_initializers(names);
     InterpreterScope scope(builder_);
-    FollowScope followed(extents_);
     add_inputs(names);
     record_.each_node([&](const file::NodeProto& node) { import_node(node, names); });
     throw_problems();
     add_outputs(names);
     // The rest has the graph alone.
     names.values.clear();
-    extents_.forget();
     for (size_t i = 0; i < builder_.graph().values().size(); ++i) {
         auto& value = builder_.graph().value(ValueId(i));
         if (!value.is_constant()) continue;

@@ -14,6 +14,7 @@
 #include "libmge/model/import/onnx/operators/many_axes.h"
 #include "libmge/model/import/onnx/operators/sequences.h"
 #include "libmge/model/import/onnx/shapes/growth.h"
+#include "libmge/model/import/onnx/shapes/open_sizes.h"
 #include "libmge/model/import/onnx/wire/weights.h"
 
 namespace mge::onnx {
@@ -26,20 +27,13 @@ struct Names {
     const Tensor* find(std::string_view name) const;
 };
 
-// Open dimensions of a model, and the sizes for recording.
-struct OpenExtents {
-    int64_t first = 1, others = 8;  // sizes of first axes, which are mostly batches, and of all others
-    bool fixes_others = false;      // the model works with no other ones
-    bool is_one_batch = false;      // those without a name are the batch, but on last axes
-    bool operator==(const OpenExtents&) const = default;
-};
 // Branches by the name of their first result.
 using Branches = std::set<std::string, std::less<>>;
 
 class Importer {
 public:
     // `decided`: branches that are taken according to the recorded sizes.
-    Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open,
+    Importer(const ModelRecord& record, const std::string& label, const OpenSizes& open,
              const Branches& decided);
     // ModelError that lists everything without a counterpart, or describes the fault.
     Graph build();
@@ -51,16 +45,22 @@ public:
     const Branches& undecided() const { return undecided_; }
     void note_undecided(const file::NodeProto& node) { undecided_.insert(node.output(0)); }
     bool is_decided(const file::NodeProto& node) const { return decided_.contains(node.output(0)); }
-    // The model supports no open sizes other than those with which it was built.
-    bool is_alone() const { return extents_.is_alone(); }
+    // After an attempt that failed: sizes that meet more of what the operators demand; nullopt: there are
+    // none, or the attempt failed for another reason.
+    std::optional<OpenSizes> better_sizes();
+    // True if the inputs read so far have open dimensions.
+    bool is_open() const { return !sizes_.empty(); }
     // Approximate memory of the results so far.
-    size_t bytes() const { return growth_.made() + extents_.bytes(); }
+    size_t bytes() const { return growth_.made() + inferred_bytes(); }
 
     // The outputs of an inner graph, which sees the names around its node. Null: one of its nodes has no
     // counterpart.
     Tensors import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs);
     ExternalFiles& external_files() { return files_; }
     GraphBuilder& builder() { return builder_; }
+    // For the inference of an inner graph; its results are noted before it ends.
+    SymbolicInference::Options symbolic_options(std::function<SymbolicValue(ValueId)> input);
+    void note_inner(const SymbolicInference& inference);
     // The model's builder, or that of the inner graph that is being recorded.
     GraphBuilder& builder_at_work();
     Sequences& sequences() { return sequences_; }
@@ -84,8 +84,9 @@ private:
     void add_initializer(const Initializer& weight, Names& names);
     void add_inputs(Names& names);
     Tensor add_input(const file::ValueInfoProto& info);
-    void check_batch(const Tensor& input, const file::TensorShapeProto& shape);
-    OtherShapes other_shapes(const file::TensorShapeProto& recorded, const Shape& shape);
+    SymbolicExtent extent_of_dimension(const file::ValueInfoProto& info, int axis);
+    int64_t recorded_size(const SymbolicExtent& extent, int axis);
+    size_t inferred_bytes() const { return inference_.bytes() + inner_bytes_; }
     void add_outputs(const Names& names);
     std::vector<std::pair<std::string, Tensor>> named_outputs(const Names& names);
     void import_nodes(const google::protobuf::RepeatedPtrField<file::NodeProto>& nodes, Names& names);
@@ -103,9 +104,16 @@ private:
 
     const ModelRecord& record_;
     const std::string& label_;
-    OpenExtents open_;
+    OpenSizes open_;
+    SymbolTable symbols_;
+    ExtentValues sizes_;  // for recording, by symbol
+    std::set<std::string, std::less<>> dimension_names_;
     GraphBuilder builder_;
-    OtherExtents extents_;
+    std::map<ValueId, Shape> input_shapes_;
+    size_t graphs_ = 0;  // with inner graphs, so far
+    SymbolicInference inference_;
+    std::vector<Guard> inner_guards_;  // demands of inner graphs, which hold only in runs that need them
+    size_t inner_bytes_ = 0;
     ExternalFiles files_;
     Sequences sequences_;
     TensorsOfManyAxes of_many_axes_;
@@ -115,9 +123,6 @@ private:
     using FunctionName = std::array<std::string_view, 3>;  // domain, name, overload
     std::map<FunctionName, const file::FunctionProto*> functions_;
     std::map<std::string, int, std::less<>> versions_;
-    std::map<std::string, int64_t> named_extents_;
-    std::map<std::string, int64_t> extent_numbers_;
-    int64_t open_extent_count_ = 0;
     // By address: a reshaped weight is the same.
     std::map<const void*, std::string> constant_names_;
     Names* names_ = nullptr;  // names of the current node
@@ -129,7 +134,6 @@ private:
     size_t problem_count_ = 0, problems_looked_at_ = 0;
     const Branches& decided_;
     Branches undecided_;
-    Tensor batch_;  // the batch size of the first input with an unnamed one
 };
 
 }  // namespace mge::onnx

@@ -16,51 +16,67 @@ TensorSpec slice_of(const TensorSpec& spec) {
     return {spec.dtype, Shape(spec.shape.dims().subspan(1)), {}};
 }
 
-class FollowInner {
+// Infers the graph that is being recorded. Its guards hold only in runs that need it.
+class InnerInference {
 public:
-    FollowInner(const Site& site, std::span<const Tensor> inputs, std::span<const OtherSpecs> others)
-        : extents_(site.extents) {
-        extents_.enter(dynamic_cast<GraphBuilder&>(current_interpreter()), inputs, others);
+    InnerInference(const Site& site, const std::vector<Shape>& arguments)
+        : importer_(site.importer),
+          builder_(dynamic_cast<GraphBuilder&>(current_interpreter())),
+          inference_(builder_.graph(), importer_.symbolic_options(
+                                           [this, &arguments](ValueId id) { return input(arguments, id); })) {
+        builder_.set_symbolic(&inference_);
     }
-    ~FollowInner() { extents_.leave(); }
-    FollowInner(const FollowInner&) = delete;
+    ~InnerInference() {
+        builder_.set_symbolic(nullptr);
+        importer_.note_inner(inference_);
+    }
+    InnerInference(const InnerInference&) = delete;
 
 private:
-    OtherExtents& extents_;
+    // Values of outer graphs follow the arguments.
+    SymbolicValue input(const std::vector<Shape>& arguments, ValueId id) const {
+        auto& inputs = builder_.graph().inputs();
+        auto place = size_t(std::ranges::find(inputs, id) - inputs.begin());
+        size_t first = inputs.size() - builder_.captured().size();
+        if (place < arguments.size()) return {arguments[place], {}, {}};
+        return place < first ? SymbolicValue() : symbolic_value(builder_.captured()[place - first]);
+    }
+
+    Importer& importer_;
+    GraphBuilder& builder_;
+    SymbolicInference inference_;
 };
 
-OtherShapes shapes_of(const OtherSpecs& specs) {
-    OtherShapes shapes;
-    for (size_t run = 0; run < other_runs; ++run) shapes[run] = specs[run].shape;
-    return shapes;
+// Sizes of a step's results are no sizes of other steps' results.
+SymbolicExtent outside(const Tensor& result, int axis, const SymbolicExtent& inside) {
+    return is_known_late(inside) ? unknown_extent(result, axis) : inside;
 }
 
 }  // namespace
 
-void Arguments::add(const TensorSpec& spec, const OtherSpecs& other) {
-    specs.push_back(spec);
-    others.push_back(other);
+void Arguments::add_like(const Tensor& t) {
+    specs.push_back(t.spec());
+    shapes.push_back(symbolic_shape(t));
 }
 
-void Arguments::add_like(const Site& site, const Tensor& t) { add(t.spec(), site.extents.specs_of(t)); }
-
-void Arguments::add_slice(const Site& site, const Tensor& t) {
-    OtherSpecs other = site.extents.specs_of(t);
-    for (auto& spec : other) spec = slice_of(spec);
-    add(slice_of(t.spec()), other);
+void Arguments::add_slice(const Tensor& t) {
+    add_like(t);
+    specs.back() = slice_of(t.spec());
+    auto& shape = shapes.back();
+    if (shape.is_known() && !shape.rank()) invalid("a scalar has no slices");
+    if (shape.is_known()) shape.erase(0);
 }
 
 void Arguments::add_scalar(DType dtype) {
-    OtherSpecs other;
-    other.fill({dtype, Shape{}, {}});
-    add({dtype, Shape{}, {}}, other);
+    specs.push_back({dtype, Shape{}, {}});
+    shapes.emplace_back();
 }
 
 InnerResults record_inner(const Site& site, const Arguments& arguments, Tensors& captured,
                           const std::function<Tensors(std::span<const Tensor>)>& function) {
     InnerResults recorded;
     recorded.graph = capture_subgraph(arguments.specs, captured, [&](std::span<const Tensor> inputs) {
-        FollowInner followed(site, inputs, arguments.others);
+        InnerInference inference(site, arguments.shapes);
         Tensors results = function(inputs);
         for (auto& result : results) {
             if (!result) unsupported("an inner graph with nodes that have no counterpart");
@@ -68,16 +84,24 @@ InnerResults record_inner(const Site& site, const Arguments& arguments, Tensors&
             if (site.importer.texts().has(result)) unsupported("texts that an inner graph makes");
             result = ops::copy(result);
             recorded.specs.push_back(result.spec());
-            recorded.others.push_back(site.extents.specs_of(result));
+            recorded.shapes.push_back(symbolic_shape(result));
         }
         return results;
     });
     return recorded;
 }
 
-// In the second run each length is a different number, even if it is the same length.
-bool are_alike(const OtherSpecs& a, const OtherSpecs& b) {
-    return a[0] == b[0] && std::ranges::equal(std::span(a).subspan(2), std::span(b).subspan(2));
+bool are_alike(const Shape& a, const Shape& b) {
+    if (!a.is_known() || !b.is_known() || a.rank() != b.rank())
+        return a.is_known() == b.is_known() && a.rank() == b.rank();
+    auto with_one_length = [](const SymbolicExtent& extent) {
+        return substitute(extent, [](std::string_view name) {
+            return name.starts_with('?') ? std::optional(SymbolicExtent::symbol("?")) : std::nullopt;
+        });
+    };
+    for (int axis = 0; axis < a.rank(); ++axis)
+        if (!with_one_length(a.extent(axis)).is(with_one_length(b.extent(axis)))) return false;
+    return true;
 }
 
 SubgraphRef with_inputs(const SubgraphRef& graph, std::span<const Tensor> all) {
@@ -88,40 +112,33 @@ SubgraphRef with_inputs(const SubgraphRef& graph, std::span<const Tensor> all) {
     return make_subgraph(std::move(longer));
 }
 
-void assume_either(const Site& site, const Tensor& result, const OtherSpecs& a, const OtherSpecs& b) {
-    auto shapes = shapes_of(a), others = shapes_of(b);
-    for (size_t run = 0; run < other_runs; ++run) {
-        if (!shapes[run].is_known() || !others[run].is_known()) return;
-        if (shapes[run].rank() != others[run].rank()) {
-            // It has different ranks in different runs, but a value computed from it may have a single rank.
-            if (run == 1 || run == 2) shapes[run] = others[run];
-            continue;
-        }
-        for (int axis = 0; axis < shapes[run].rank(); ++axis)
-            if (shapes[run][axis] != others[run][axis]) shapes[run][axis] = assumed_lengths[run];
+void assume_either(const Tensor& result, const Shape& a, const Shape& b) {
+    if (!a.is_known() || !b.is_known()) return;
+    if (a.rank() != b.rank()) {
+        assume_axes(result, std::max(a.rank(), b.rank()));
+        return;
     }
-    site.extents.assume(result, shapes);
+    Shape shape = a;
+    for (int axis = 0; axis < a.rank(); ++axis)
+        shape.set(axis, a.extent(axis).is(b.extent(axis)) ? outside(result, axis, a.extent(axis))
+                                                          : unknown_extent(result, axis));
+    assume(result, shape);
 }
 
-void assume_like(const Site& site, const Tensor& result, const Tensor& like, const IntList& axes) {
-    auto shapes = shapes_of(site.extents.specs_of(like));
-    for (size_t run = 0; run < other_runs; ++run) {
-        if (!shapes[run].is_known()) return;
-        for (int64_t axis : axes) shapes[run][int(axis)] = assumed_lengths[run];
-    }
-    site.extents.assume(result, shapes);
+void assume_like(const Tensor& result, const Shape& like, const IntList& axes) {
+    if (!like.is_known()) return;
+    Shape shape = like;
+    for (int64_t axis : axes) shape.set(int(axis), unknown_extent(result, int(axis)));
+    assume(result, shape);
 }
 
-void assume_stacked(const Site& site, const Tensor& result, const OtherSpecs& slices) {
-    auto shapes = shapes_of(slices);
-    for (size_t run = 0; run < other_runs; ++run) {
-        if (!shapes[run].is_known() && may_be_unknown(run)) continue;
-        if (!shapes[run].is_known()) return;
-        Shape stacked{assumed_lengths[run]};
-        for (int64_t extent : shapes[run]) stacked.push_back(extent);
-        shapes[run] = stacked;
-    }
-    site.extents.assume(result, shapes);
+void assume_stacked(const Tensor& result, const Shape& slices) {
+    if (!slices.is_known()) return;
+    Shape shape;
+    shape.push_back(unknown_extent(result, 0));
+    for (int axis = 0; axis < slices.rank(); ++axis)
+        shape.push_back(outside(result, axis + 1, slices.extent(axis)));
+    assume(result, shape);
 }
 
 }  // namespace mge::onnx

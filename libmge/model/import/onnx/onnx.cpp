@@ -3,89 +3,26 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
+#include <exception>
 #include <sstream>
 
 #include "libmge/base/json_writer.h"
 #include "libmge/base/utf8.h"
 #include "libmge/model/export/onnx/onnx.h"
 #include "libmge/model/import/onnx/importer.h"
-#include "libmge/model/import/onnx/shapes/extents.h"
-#include "libmge/model/import/onnx/shapes/open_extents.h"
 
 namespace mge::onnx {
 namespace {
 
-// The sizes tried for open dimensions: image networks may not accept small ones, text networks not large
-// ones.
-constexpr OpenExtents tried_extents[] = {{1, 8}, {1, 64}, {1, 224}, {2, 2}, {1, 1}};
-// Then with states of layers that have the batch behind their first axis, and no name for it.
-constexpr OpenExtents tried_with_states[] = {{1, 8, false, true}, {1, 224, false, true}};
 // Our own files contain the recorded batch size; a manipulated number must not enlarge the graph.
 constexpr int64_t largest_noted_batch = 1 << 16;
 
-bool has_open_extents(const file::GraphProto& graph) {
-    return std::ranges::any_of(graph.input(), [](auto& input) {
-        return std::ranges::any_of(input.type().tensor_type().shape().dim(), is_open);
-    });
-}
-
-// Behind a first axis.
-bool has_nameless_extents(const file::GraphProto& graph) {
-    return std::ranges::any_of(graph.input(), [](auto& input) {
-        auto& shape = input.type().tensor_type().shape();
-        for (int axis = 1; axis < shape.dim_size(); ++axis)
-            if (is_nameless(shape, axis)) return true;
-        return false;
-    });
-}
-
-std::vector<OpenExtents> extents_to_try(const file::ModelProto& model) {
-    std::vector<OpenExtents> extents(std::begin(tried_extents), std::end(tried_extents));
-    for (auto& entry : model.metadata_props()) {
-        if (entry.key() != onnx_batch_key) continue;
-        int64_t batch = 0;
-        auto& value = entry.value();
-        std::from_chars(value.data(), value.data() + value.size(), batch);
-        if (batch > 0 && batch <= largest_noted_batch) extents.insert(extents.begin(), {batch, 8});
-    }
-    if (has_nameless_extents(model.graph()))
-        extents.insert(extents.end(), std::begin(tried_with_states), std::end(tried_with_states));
-    return extents;
-}
-
-// Some exporters write into reshapes the length that they saw, and still call it open: then it is one of the
-// small numbers of the file, the more frequent ones first.
-constexpr size_t most_baked_tries = 16, longest_target = 8;
-constexpr int64_t largest_baked = 4096;
-
-std::vector<OpenExtents> baked_extents(const ModelRecord& record) {
-    ExternalFiles files(record.path);
-    std::map<int64_t, int> counts;
-    auto count = [&](const file::TensorProto& weight, Bytes raw) {
-        int64_t elements = 1;
-        for (int64_t extent : weight.dims()) elements *= extent;
-        bool is_target = weight.data_type() == file::TensorProto::INT64 && weight.dims_size() <= 1 &&
-                         elements > 0 && elements <= int64_t(longest_target);
-        if (!is_target) return;
-        try {
-            Tensor target = raw.empty() ? tensor_of(weight, files) : tensor_of(weight, raw, files);
-            for (int64_t n : numbers_in(target))
-                if (n > 1 && n <= largest_baked) ++counts[n];
-        } catch (const UserError&) {  // a node without inputs yet
-        } catch (const Unsupported&) {
-        }
-    };
-    record.each_initializer([&](const Initializer& weight) { count(weight.tensor, weight.raw); });
-    record.each_node([&](const file::NodeProto& node) {
-        for (auto& attribute : node.attribute())
-            if (node.op_type() == "Constant" && attribute.has_t()) count(attribute.t(), {});
-    });
-    std::vector<OpenExtents> extents;
-    for (auto& [n, times] : counts) extents.push_back({1, n, true});
-    std::ranges::stable_sort(extents, std::greater(), [&](auto& e) { return counts[e.others]; });
-    if (extents.size() > most_baked_tries) extents.resize(most_baked_tries);
-    return extents;
+int64_t noted_batch(const file::ModelProto& model) {
+    int64_t batch = 0;
+    for (auto& entry : model.metadata_props())
+        if (entry.key() == onnx_batch_key)
+            std::from_chars(entry.value().data(), entry.value().data() + entry.value().size(), batch);
+    return batch > 0 && batch <= largest_noted_batch ? batch : 1;
 }
 
 struct Built {
@@ -98,58 +35,51 @@ struct Built {
 struct Tries {
     const ModelRecord& record;
     const std::string& label;
-    Branches decided;    // by the recorded sizes
-    Branches undecided;  // others that could be
-    std::string reason;  // reason why no attempt worked: that of the first
-    size_t bytes = 0;    // memory of the failed attempts
+    Branches decided;      // by the recorded sizes
+    Branches undecided;    // others that could be
+    std::string reason;    // reason why no attempt worked: that of the first
+    size_t bytes = 0;      // memory of the failed attempts
+    bool is_open = false;  // the model has open dimensions
 };
 
-// Limit for all attempts together, in multiples of one: a few bytes can name many dimensions.
-constexpr size_t most_growths = 2;
-bool may_go_on(const Tries& tries) { return tries.bytes <= most_growths * tries.record.limit; }
+// Limits for all attempts together: a few bytes can name many dimensions.
+constexpr size_t most_growths = 2;  // multiples of one attempt's memory
+constexpr int most_attempts = 16;
 
-// Sizes without valid alternatives are those that the exporter has seen and written into the model.
-Built built_with(Tries& tries, const OpenExtents& extents) {
-    {
-        Importer importer(tries.record, tries.label, extents, tries.decided);
+// Builds the graph. Demands of operators that refuse the sizes give the next ones; nullopt if there are none.
+std::optional<Built> built(Tries& tries, OpenSizes sizes) {
+    for (int i = 0; i < most_attempts && tries.bytes <= most_growths * tries.record.limit; ++i) {
+        Importer importer(tries.record, tries.label, sizes, tries.decided);
+        std::exception_ptr fault;
         try {
             Graph graph = importer.build();
-            return {std::move(graph), importer.take_texts(), importer.sequence_lengths()};
+            return Built{std::move(graph), importer.take_texts(), importer.sequence_lengths()};
         } catch (const ModelError&) {
-            tries.bytes += importer.bytes();
+            fault = std::current_exception();
             tries.undecided.insert(importer.undecided().begin(), importer.undecided().end());
-            if (extents.fixes_others || !importer.is_alone() || !may_go_on(tries)) throw;
-        } catch (const UserError&) {
-            tries.bytes += importer.bytes();
-            throw;
-        }
-    }
-    OpenExtents fixed = extents;
-    fixed.fixes_others = true;
-    return built_with(tries, fixed);
-}
-
-// Null if the model works with none of them.
-std::optional<Built> built(Tries& tries, std::span<const OpenExtents> all) {
-    for (auto& extents : all) {
-        if (!may_go_on(tries)) break;
-        try {
-            return built_with(tries, extents);
-        } catch (const ModelError&) {
-            // Others may decide on other branches.
-            if (tries.decided.empty()) throw;
         } catch (const UserError& e) {
             if (tries.reason.empty()) tries.reason = e.what();
         }
-        if (!has_open_extents(tries.record.model.graph())) break;
+        tries.bytes += importer.bytes();
+        tries.is_open = importer.is_open();
+        auto better = importer.better_sizes();
+        if (!better && fault && tries.decided.empty()) std::rethrow_exception(fault);
+        if (!better) break;
+        sizes = std::move(*better);
     }
     return std::nullopt;
 }
 
+// The first is for most models. The others are for branches that sizes decide, and for operators that do not
+// say which sizes they want.
+constexpr int64_t usual_sizes[] = {8, 64, 224, 2, 1};
+
 std::optional<Built> build(Tries& tries) {
-    if (auto found = built(tries, extents_to_try(tries.record.model))) return found;
-    if (has_open_extents(tries.record.model.graph()))
-        if (auto found = built(tries, baked_extents(tries.record))) return found;
+    for (int64_t others : usual_sizes) {
+        if (auto found = built(tries, {.first = noted_batch(tries.record.model), .others = others}))
+            return found;
+        if (!tries.is_open) break;
+    }
     return std::nullopt;
 }
 

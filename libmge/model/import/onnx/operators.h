@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "libmge/base/error.h"
-#include "libmge/model/import/onnx/shapes/other_extents.h"
+#include "libmge/model/import/onnx/shapes/symbolic.h"
 #include "libmge/model/import/onnx/wire/record.h"
 
 namespace mge::onnx {
@@ -63,9 +63,8 @@ class Importer;
 // A node that is being translated.
 class Site {
 public:
-    Site(const file::NodeProto& node, int opset, std::span<const Tensor> inputs, Importer& importer,
-         OtherExtents& extents)
-        : node(node), opset(opset), attributes(node), importer(importer), extents(extents), inputs_(inputs) {}
+    Site(const file::NodeProto& node, int opset, std::span<const Tensor> inputs, Importer& importer)
+        : node(node), opset(opset), attributes(node), importer(importer), inputs_(inputs) {}
     // The same node with other inputs, as one of another operator.
     Site with(std::span<const Tensor> inputs, int as_of = newest_opset) const {
         Site other(*this);
@@ -77,7 +76,6 @@ public:
     int opset;
     const Attributes attributes;
     Importer& importer;
-    OtherExtents& extents;
 
     size_t size() const { return inputs_.size(); }
     // All inputs from an index on, which must not be absent.
@@ -97,7 +95,7 @@ public:
     int rank(size_t i) const;
     // The axis from 0 on that an attribute counts from either end.
     int axis(int64_t axis, int rank) const;
-    // The numbers of an input whose value is the same in every run; nullopt: it is computed.
+    // The numbers of an input whose value is fixed; nullopt: it is computed.
     std::optional<IntList> find_values(size_t i) const;
     IntList values(size_t i, std::string_view what) const;
     // The numbers of an attribute that later versions have as an input; nullopt: neither is there.

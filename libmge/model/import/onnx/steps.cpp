@@ -169,7 +169,7 @@ Tensor multiplied_steps(const StepProduct& p, const Steps& y) {
     if (!result) return {};
     std::vector<Extent> extents;
     for (int axis = 0; axis + 1 < rank_of(p.a.values); ++axis) {
-        auto fixed = fixed_extent(p.a.values, axis);
+        auto fixed = find_extent(p.a.values, axis);
         extents.push_back(fixed ? Extent(*fixed) : extent_of(p.a.values, axis));
     }
     extents.push_back(columns);
@@ -177,10 +177,11 @@ Tensor multiplied_steps(const StepProduct& p, const Steps& y) {
 }
 
 bool have_one_shape(const Tensor& a, const Tensor& b) {
-    auto* followed = FollowScope::current();
-    if (!followed || !a.shape().is_known() || a.shape() != b.shape()) return false;
-    OtherSpecs of_a = followed->specs_of(a), of_b = followed->specs_of(b);
-    return std::ranges::equal(of_a, of_b, {}, &TensorSpec::shape, &TensorSpec::shape);
+    Shape of_a = symbolic_shape(a), of_b = symbolic_shape(b);
+    if (!of_a.is_known() || !of_b.is_known() || of_a.rank() != of_b.rank()) return false;
+    for (int axis = 0; axis < of_a.rank(); ++axis)
+        if (!of_a.extent(axis).is(of_b.extent(axis))) return false;
+    return true;
 }
 
 bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }

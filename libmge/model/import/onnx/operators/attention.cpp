@@ -35,11 +35,11 @@ constexpr int64_t unbounded = -1;
 enum Scores : int64_t { plain, capped, biased, normalised };
 
 Tensor with_heads(const Site& site, size_t i, std::string_view attribute) {
-    return heads_apart(site, site.in(i), site.attributes.integer(attribute, 0));
+    return heads_apart(site.in(i), site.attributes.integer(attribute, 0));
 }
 
-int64_t heads_of(const Site& site, const Tensor& x) {
-    if (auto heads = site.extents.find_extent(x, 1)) return *heads;
+int64_t heads_of(const Tensor& x) {
+    if (auto heads = find_extent(x, 1)) return *heads;
     unsupported("a number of heads that differs between runs");
 }
 
@@ -78,7 +78,7 @@ Tensor full_mask(const Site& site, const Tensor& keys) {
     bool is_bool = mask.dtype() == DType::boolean;
     int last = rank_of(mask) - 1;
     if (last < 0) invalid("a mask without axes");
-    auto have = site.extents.find_extent(mask, last), want = site.extents.find_extent(keys, 2);
+    auto have = find_extent(mask, last), want = find_extent(keys, 2);
     if (!have || !want || *have >= *want) return mask;
     IntList before(size_t(last) + 1, 0), after = before;
     after.back() = *want - *have;
@@ -96,9 +96,9 @@ Tensor probabilities(const Tensor& scores) {
 }
 
 // (batch, length, heads, width) of heads side by side.
-Tensor in_heads(const Site& site, const Tensor& x, int64_t heads) {
+Tensor in_heads(const Tensor& x, int64_t heads) {
     if (rank_of(x) != 3) invalid(counted(heads, "head"), " side by side in ", x.shape());
-    auto width = site.extents.find_extent(x, 2);
+    auto width = find_extent(x, 2);
     if (!width) unsupported("a width of heads that differs between runs");
     if (heads < 1 || *width % heads) invalid(counted(heads, "head"), " in ", x.shape());
     return reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
@@ -119,9 +119,9 @@ Tensors composed(const Site& site) {
     if (site.has(4)) keys = ops::concat({site.in(4), keys}, {.axis = 2});
     if (site.has(5)) values = ops::concat({site.in(5), values}, {.axis = 2});
     Tensors present{keys, values};
-    int64_t heads = heads_of(site, queries), shared = heads_of(site, keys);
+    int64_t heads = heads_of(queries), shared = heads_of(keys);
     if (!shared || heads % shared) invalid(counted(heads, "head"), " of queries for ", shared, " of keys");
-    auto width = site.extents.find_extent(queries, 3);
+    auto width = find_extent(queries, 3);
     if (!width) unsupported("a width of heads that differs between runs");
     double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
     Tensor allowed = allowed_keys(site, queries, keys);
@@ -188,7 +188,7 @@ Tensors fused(const Site& site) {
     Tensor keys = with_heads(site, 1, "kv_num_heads"), values = with_heads(site, 2, "kv_num_heads");
     if (site.has(4)) keys = ops::concat({site.in(4), keys}, {.axis = 2});
     if (site.has(5)) values = ops::concat({site.in(5), values}, {.axis = 2});
-    int64_t heads = heads_of(site, queries), shared = heads_of(site, keys);
+    int64_t heads = heads_of(queries), shared = heads_of(keys);
     if (!shared || heads % shared) invalid(counted(heads, "head"), " of queries for ", shared, " of keys");
     Tensor mask = added_mask(site, queries, keys);
     ops::Attention::Params params{.scale = site.attributes.number("scale", 0),
@@ -201,9 +201,9 @@ Tensors fused(const Site& site) {
         return {site.rank(0) == 3 ? side_by_side(y) : y, keys, values};
     }
     params.side_by_side = true;
-    Tensor y = ops::attention({in_heads(site, site.in(0), heads), in_heads(site, site.in(1), shared),
-                               in_heads(site, site.in(2), shared), mask},
-                              params)[0];
+    Tensor y = ops::attention(
+        {in_heads(site.in(0), heads), in_heads(site.in(1), shared), in_heads(site.in(2), shared), mask},
+        params)[0];
     return {ops::flatten(y, {.start = 2, .end = 3}), keys, values};
 }
 
@@ -231,9 +231,9 @@ Tensors import_flex_attention(const Site& site) {
     bool is_plain = !site.attributes.has("score_mod") && !site.attributes.has("prob_mod");
     if (is_plain && is_fused(site)) return {fused(site)[0]};
     Tensor queries = site.in(0), keys = site.in(1), values = site.in(2);
-    int64_t heads = heads_of(site, queries), shared = heads_of(site, keys);
+    int64_t heads = heads_of(queries), shared = heads_of(keys);
     if (!shared || heads % shared) invalid(counted(heads, "head"), " of queries for ", shared, " of keys");
-    auto width = site.extents.find_extent(queries, 3);
+    auto width = find_extent(queries, 3);
     if (!width) unsupported("a width of heads that differs between runs");
     double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
     keys = ops::repeated_heads(keys, heads / shared);
@@ -269,17 +269,17 @@ Tensors import_tensor_scatter(const Site& site) {
 
 }  // namespace
 
-Tensor heads_apart(const Site& site, const Tensor& x, int64_t heads) {
+Tensor heads_apart(const Tensor& x, int64_t heads) {
     if (rank_of(x) == 4) return x;
-    return ops::transpose(in_heads(site, x, heads), {.pattern = {0, 2, 1, 3}});
+    return ops::transpose(in_heads(x, heads), {.pattern = {0, 2, 1, 3}});
 }
 
 Tensor side_by_side(const Tensor& x) {
     return ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3}}), {.start = 2, .end = 3});
 }
 
-Tensor rotated(const Site& site, const Tensor& x, const Rotation& rotation) {
-    auto width = site.extents.find_extent(x, 3);
+Tensor rotated(const Tensor& x, const Rotation& rotation) {
+    auto width = find_extent(x, 3);
     if (!width) unsupported("a width of heads that differs between runs");
     int64_t turned = rotation.turned ? rotation.turned : *width;
     if (turned < 2 || turned > *width || turned % 2)
@@ -312,9 +312,8 @@ Tensor rotated_heads(const Site& site, const Tensor& cosines, const Tensor& sine
                       site.attributes.integer("interleaved", 0) != 0};
     int64_t heads = site.attributes.integer("num_heads", 0);
     const Tensor& x = site.in(0);
-    if (rank_of(x) != 4)
-        return ops::flatten(rotated(site, in_heads(site, x, heads), rotation), {.start = 2, .end = 3});
-    Tensor y = rotated(site, ops::transpose(x, {.pattern = {0, 2, 1, 3}}), rotation);
+    if (rank_of(x) != 4) return ops::flatten(rotated(in_heads(x, heads), rotation), {.start = 2, .end = 3});
+    Tensor y = rotated(ops::transpose(x, {.pattern = {0, 2, 1, 3}}), rotation);
     return ops::transpose(y, {.pattern = {0, 2, 1, 3}});
 }
 

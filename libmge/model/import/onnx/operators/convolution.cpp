@@ -21,7 +21,7 @@ namespace {
 
 // The shape of a weight, which no run changes.
 IntList weight_extents(const Site& site, size_t i) {
-    auto shape = site.extents.find_shape(site.in(i));
+    auto shape = find_shape(site.in(i));
     if (!shape) unsupported("a weight whose extents differ between runs");
     if (shape->rank() < 3) invalid("a weight of shape ", *shape);
     if (shape->rank() > 5) unsupported("a convolution along ", shape->rank() - 2, " axes");
@@ -68,7 +68,7 @@ Transposed transposed_of(const Site& site, const Window& window) {
             invalid("margins of ", t.before[i], " and ", t.after[i], ", ", t.more[i], " more at the end");
     }
     for (size_t i = 0; i < axes && (wanted || is_same); ++i) {
-        auto extent = site.extents.find_extent(site.in(0), int(i) + 2);
+        auto extent = find_extent(site.in(0), int(i) + 2);
         if (!extent) unsupported("a given size where extents differ between runs");
         if (*extent > largest_window) unsupported("an extent of ", *extent);
         int64_t size = wanted ? (*wanted)[wanted->size() - axes + i] : *extent * window.stride[i];
@@ -124,14 +124,14 @@ Tensor slices_under_taps(const Tensor& x, const Window& window) {
     return ops::flatten(ops::flatten(taps, {.start = 0, .end = 1}), {.start = 1, .end = 2});
 }
 
-Extent batch_of(const Site& site, const Tensor& x) {
-    auto known = site.extents.find_extent(x, 0);
+Extent batch_of(const Tensor& x) {
+    auto known = find_extent(x, 0);
     return known ? Extent(*known) : extent_of(x, 0);
 }
 
 // One convolution along the other two axes; x already has the margins along the first.
-Tensor convolved_volumes(const Site& site, const Tensor& x, const Tensor& weight, IntList extents,
-                         const Window& window, int64_t groups) {
+Tensor convolved_volumes(const Tensor& x, const Tensor& weight, IntList extents, const Window& window,
+                         int64_t groups) {
     int64_t channels = extents[0];
     Tensor flat = with_taps_as_channels(weight, extents);
     Tensor y = ops::conv2d(slices_under_taps(x, window), grouped(flat, extents, groups),
@@ -139,7 +139,7 @@ Tensor convolved_volumes(const Site& site, const Tensor& x, const Tensor& weight
                             .padding = as_pair(window.before, 0),
                             .dilation = as_pair(window.dilation, 1),
                             .groups = groups});
-    Tensor volumes = reshaped(y, {batch_of(site, x), -1, channels, extent_of(y, 2), extent_of(y, 3)});
+    Tensor volumes = reshaped(y, {batch_of(x), -1, channels, extent_of(y, 2), extent_of(y, 3)});
     return ops::transpose(volumes, {.pattern = {0, 2, 1, 3, 4}});
 }
 
@@ -160,8 +160,8 @@ Tensor spread_along(const Tensor& x, int axis, int64_t stride, int64_t before, i
 }
 
 // The contributions of each tap along the first of three axes are in separate channels.
-Tensor transposed_volumes(const Site& site, const Tensor& x, const Tensor& weight, IntList extents,
-                          const Window& window, int64_t groups) {
+Tensor transposed_volumes(const Tensor& x, const Tensor& weight, IntList extents, const Window& window,
+                          int64_t groups) {
     int64_t taps = window.kernel[0], channels_of_group = extents[1];
     Tensor images = ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3, 4}}), {.start = 0, .end = 1});
     Tensor flat = grouped(with_taps_as_channels(weight, extents), extents, groups);
@@ -169,7 +169,7 @@ Tensor transposed_volumes(const Site& site, const Tensor& x, const Tensor& weigh
     Tensor y = ops::conv2d_backward_data(
         flat, images,
         {.stride = as_pair(window.stride, 1), .dilation = as_pair(window.dilation, 1), .groups = groups});
-    y = reshaped(y, {batch_of(site, x), -1, channels, taps, extent_of(y, 2), extent_of(y, 3)});
+    y = reshaped(y, {batch_of(x), -1, channels, taps, extent_of(y, 2), extent_of(y, 3)});
     Tensor sum;
     for (int64_t tap = 0; tap < taps; ++tap) {
         int64_t before = tap * window.dilation[0];
@@ -191,7 +191,7 @@ Tensor convolved(const Site& site, Tensor x, const Tensor& weight, const IntList
     x = with_late_margins(x, window, 0);
     int64_t groups = site.attributes.integer("group", 1);
     if (axes == 3 || !has_equal_margins(window)) x = with_window_margins(x, window, 0);
-    if (axes == 3) return convolved_volumes(site, x, weight, extents, window, groups);
+    if (axes == 3) return convolved_volumes(x, weight, extents, window, groups);
     Tensor y = ops::conv2d(as_images(x, axes), grouped(weight, extents, groups),
                            {.stride = as_pair(window.stride, 1),
                             .padding = as_pair(window.before, 0),
@@ -287,7 +287,7 @@ Tensors import_conv_transpose(const Site& site) {
     Window window = window_of_transposed(site, kernel);
     Transposed t = transposed_of(site, window);
     int64_t groups = site.attributes.integer("group", 1);
-    Tensor y = axes == 3 ? transposed_volumes(site, site.in(0), site.in(1), extents, window, groups)
+    Tensor y = axes == 3 ? transposed_volumes(site.in(0), site.in(1), extents, window, groups)
                          : as_given(ops::conv2d_backward_data(grouped(site.in(1), extents, groups),
                                                               as_images(site.in(0), axes),
                                                               {.stride = as_pair(window.stride, 1),

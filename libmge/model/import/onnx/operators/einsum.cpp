@@ -104,14 +104,13 @@ Operand summed_away(Operand a, const Labels& needed) {
 }
 
 // An axis of size 1 here and another size in the other operand belongs to that one alone.
-Operand without_repeated(const Site& site, Operand a, const Operand& other) {
+Operand without_repeated(Operand a, const Operand& other) {
     IntList axes;
     Labels kept;
     for (size_t i = 0; i < a.labels.size(); ++i) {
         bool is_shared = holds(other.labels, a.labels[i]);
-        auto there =
-            is_shared ? site.extents.find_extent(other.x, int(place_of(other.labels, a.labels[i]))) : 1;
-        if (is_shared && site.extents.find_extent(a.x, int(i)) == 1 && there != 1)
+        auto there = is_shared ? find_extent(other.x, int(place_of(other.labels, a.labels[i]))) : 1;
+        if (is_shared && find_extent(a.x, int(i)) == 1 && there != 1)
             axes.push_back(int64_t(i));
         else
             kept.push_back(a.labels[i]);
@@ -144,7 +143,7 @@ struct Contraction {
 private:
     Extent extent(const Operand& a, int label) const {
         auto axis = int(place_of(a.labels, label));
-        auto known = site.extents.find_extent(a.x, axis);
+        auto known = find_extent(a.x, axis);
         return known ? Extent(*known) : extent_of(a.x, axis);
     }
 };
@@ -157,8 +156,8 @@ Operand Contraction::product(Operand a, Operand b, const Labels& needed) const {
     };
     a = summed_away(a, needed_with(b.labels));
     b = summed_away(b, needed_with(a.labels));
-    a = without_repeated(site, a, b);
-    b = without_repeated(site, b, a);
+    a = without_repeated(a, b);
+    b = without_repeated(b, a);
     Labels batch, inner, left, right, result;
     for (int label : a.labels)
         (!holds(b.labels, label) ? left : holds(needed, label) ? batch : inner).push_back(label);

@@ -38,11 +38,11 @@ double scalar_in(const Tensor& constant) {
 }
 
 // Rounded towards zero; an integer divided by 0 is unchanged.
-Tensor truncated_quotient(const Site& site, const Tensor& a, const Tensor& b) {
+Tensor truncated_quotient(const Tensor& a, const Tensor& b) {
     Tensor quotient = ops::floor_div(a, b);
     if (is_unsigned(a.dtype())) return quotient;
     Tensor rest = ops::sub(a, ops::mul(quotient, b)), zero = number(a, 0);
-    Tensor known = site.extents.find_value(rest);
+    Tensor known = find_value(rest);
     if (known && std::ranges::all_of(numbers_in(known), [](int64_t n) { return n == 0; })) return quotient;
     Tensor is_below =
         ops::logical_and(ops::not_equal(rest, zero), ops::not_equal(ops::less(a, zero), ops::less(b, zero)));
@@ -85,11 +85,10 @@ Tensor folded(const Site& site, F f) {
     return result;
 }
 
-// Whether a small value is the same in every run and contains no NaN.
+// True if the value is fixed and contains no NaN.
 bool holds_numbers(const Tensor& t) {
     if (!is_float(t.dtype())) return true;
-    auto* followed = FollowScope::current();
-    Tensor known = followed ? followed->find_value(t) : Tensor();
+    Tensor known = find_value(t);
     bool holds = known && known.spec().numel() <= known_value_limit;
     if (holds)
         dispatch_dtype(known.dtype(), NumberTypes{}, [&]<class T>(std::type_identity<T>) {
@@ -109,7 +108,7 @@ Tensor extreme_with_nan(const Tensor& a, const Tensor& b) {
 
 Tensors import_div(const Site& site) {
     Tensor a = site.in(0), b = second(site);
-    return {is_float(a.dtype()) ? ops::div(a, b) : truncated_quotient(site, a, b)};
+    return {is_float(a.dtype()) ? ops::div(a, b) : truncated_quotient(a, b)};
 }
 Tensors import_add(const Site& site) { return {ops::add(site.in(0), second(site))}; }
 Tensors import_sub(const Site& site) { return {ops::sub(site.in(0), second(site))}; }
@@ -160,8 +159,8 @@ Tensors import_clip(const Site& site) {
     }
     auto bound = [&](size_t i) { return site.has(i) ? as_scalar(site.in(i)) : Tensor(); };
     Tensor low = bound(1), high = bound(2);
-    Tensor low_value = low ? site.extents.find_value(low) : Tensor();
-    Tensor high_value = high ? site.extents.find_value(high) : Tensor();
+    Tensor low_value = low ? find_value(low) : Tensor();
+    Tensor high_value = high ? find_value(high) : Tensor();
     bool is_constant = is_float(x.dtype()) && (!low || low_value) && (!high || high_value);
     if (is_constant) {
         ops::Clip::Params bounds;

@@ -32,7 +32,7 @@ struct Words {
 };
 
 int64_t known_width(const Site& site, size_t i) {
-    auto width = site.extents.find_extent(site.in(i), 2);
+    auto width = find_extent(site.in(i), 2);
     if (!width) unsupported("a width that differs between runs");
     return *width;
 }
@@ -72,21 +72,20 @@ Tensor places_of(const Site& site, const Tensor& queries, const Tensor& total) {
 }
 
 // (batch, heads, length, width) as long as the words that there are, at least; the new ones at their places.
-Tensor kept_with(const Site& site, const Tensor& past, const Tensor& x, const Tensor& places,
-                 const Tensor& total) {
+Tensor kept_with(const Tensor& past, const Tensor& x, const Tensor& places, const Tensor& total) {
     Tensor fresh = ops::transpose(x, {.pattern = {0, 2, 1, 3}});
     Tensor more = total;
     if (past) more = ops::maximum(ops::sub(total, length_of_axis(past, 2)), whole(0));
     Tensor shape = target_of({extent_of(fresh, 0), extent_of(fresh, 1),
                               Extent(ops::reshape(more, {.shape = {1}})), extent_of(fresh, 3)});
     Tensor zeros = ops::broadcast_to(number(fresh, 0), shape);
-    assume_like(site, zeros, fresh, {2});
+    assume_like(zeros, symbolic_shape(fresh), {2});
     Tensor kept = past ? Tensor(ops::concat({past, zeros}, {.axis = 2})) : zeros;
     Tensor batch = as_column(count_up(extent_of(fresh, 0), DType::i32), 1);
     Tensor changed = ops::set_take({moved_axis(kept, 2, 1), moved_axis(fresh, 2, 1), batch, as_index(places)},
                                    {.axes = {0, 1}});
     Tensor result = moved_axis(changed, 1, 2);
-    assume_like(site, result, fresh, {2});
+    assume_like(result, symbolic_shape(fresh), {2});
     return result;
 }
 
@@ -133,15 +132,15 @@ Tensors import_group_query_attention(const Site& site) {
     Tensor places = places_of(site, words.queries, total);
     bool is_interleaved = site.attributes.integer("rotary_interleaved", 0) != 0;
     if (site.attributes.integer("do_rotary", 0)) {
-        auto half = site.extents.find_extent(site.in(7), 1);
+        auto half = find_extent(site.in(7), 1);
         if (!half) unsupported("a table of angles whose width differs between runs");
         Rotation rotation{site.in(7), site.in(8), site.has(9) ? site.in(9) : places, 2 * *half,
                           is_interleaved};
-        words.queries = rotated(site, words.queries, rotation);
-        words.keys = rotated(site, words.keys, rotation);
+        words.queries = rotated(words.queries, rotation);
+        words.keys = rotated(words.keys, rotation);
     }
-    Tensor keys = kept_with(site, site.optional(3), words.keys, places, total);
-    Tensor values = kept_with(site, site.optional(4), words.values, places, total);
+    Tensor keys = kept_with(site.optional(3), words.keys, places, total);
+    Tensor values = kept_with(site.optional(4), words.values, places, total);
     Tensor queries = ops::transpose(words.queries, {.pattern = {0, 2, 1, 3}});
     ops::Attention::Params params{.scale = site.attributes.number("scale", 0)};
     Tensor y = ops::attention({queries, keys, values, hidden_keys(site, places, keys)}, params)[0];

@@ -15,7 +15,7 @@ struct Rotation {
     bool is_interleaved = false;
 };
 // Rotates (batch, length, heads, width).
-Tensor rotated(const Site& site, const Tensor& x, const Rotation& rotation);
+Tensor rotated(const Tensor& x, const Rotation& rotation);
 // Rotates the first input, whose heads are concatenated or are the second axis.
 Tensor rotated_heads(const Site& site, const Tensor& cosines, const Tensor& sines, const Tensor& places);
 

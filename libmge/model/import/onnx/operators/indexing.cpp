@@ -31,8 +31,8 @@ namespace mge::onnx {
 namespace {
 
 // One index tensor for each element of the last axis.
-Tensors split_places(const Site& site, const Tensor& x, const Tensor& index, int first_axis) {
-    auto count = site.extents.find_extent(index, rank_of(index) - 1);
+Tensors split_places(const Tensor& x, const Tensor& index, int first_axis) {
+    auto count = find_extent(index, rank_of(index) - 1);
     if (!count) unsupported("places whose length differs between runs");
     if (*count + first_axis > rank_of(x) || *count < 1)
         invalid("places of length ", *count, " in ", x.shape());
@@ -114,9 +114,7 @@ Tensors import_gather_elements(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
     Tensor index = as_index(site.in(1));
-    Extents extents;
-    for (int i = 0; i < rank_of(x); ++i) extents.push_back(site.extents.find_other_extents(index, i));
-    return {with_extents(ops::gather(x, index, {.axis = axis}), extents)};
+    return {with_extents(ops::gather(x, index, {.axis = axis}), extents_of_shape(index))};
 }
 
 Tensors import_scatter_elements(const Site& site) {
@@ -139,14 +137,14 @@ Tensors import_gather_nd(const Site& site) {
     Tensors indices;
     for (int i = 0; i < batch; ++i)
         indices.push_back(with_trailing_axes(count_up(extent_of(x, i), DType::i32), rank_of(index) - 2 - i));
-    Tensors rest = split_places(site, x, index, batch);
+    Tensors rest = split_places(x, index, batch);
     IntList axes = all_axes(batch + int(rest.size()));
     return {ops::take(TensorList(with_operands({x}, with_operands(indices, rest))), {.axes = axes})};
 }
 
 Tensors import_scatter_nd(const Site& site) {
     const Tensor& x = site.in(0);
-    Tensors indices = split_places(site, x, site.in(1), 0);
+    Tensors indices = split_places(x, site.in(1), 0);
     TensorList operands(with_operands({x, site.in(2)}, indices));
     IntList axes = all_axes(int(indices.size()));
     std::string reduction = reduction_of(site);
@@ -164,10 +162,10 @@ Tensors import_topk(const Site& site) {
     bool is_largest = site.attributes.integer("largest", 1);
     site.attributes.integer("sorted", 1);
     Tensor count = site.opset < 10 ? vector_of({site.attributes.integer("k", 1)}) : site.in(1);
-    auto known = site.extents.find_value(count);
+    auto known = find_value(count);
     int64_t k = known ? only(numbers_in(known), "how many") : 0;
     Tensor have = std::get<Tensor>(extent_of(x, axis)), wanted = ops::reshape(count, {.shape = {1}});
-    auto extent = site.extents.find_extent(x, axis);
+    auto extent = find_extent(x, axis);
     if (extent) have = vector_of({*extent});
     require_within(wanted, 0, beyond, "the number of selected elements must be at least 0");
     std::string claim = text("no more elements than axis ", axis, " has may be taken");
@@ -180,7 +178,7 @@ Tensors import_one_hot(const Site& site) {
     const Tensor& index = site.in(0);
     // It may be a real number.
     Tensor wide = as_dtype(ops::reshape(site.in(1), {.shape = {1}}), DType::i64);
-    Tensor known = site.extents.find_value(wide);
+    Tensor known = find_value(wide);
     int rank = rank_of(index) + 1, axis = site.axis(site.attributes.integer("axis", -1), rank);
     require_within(wide, 1, beyond, "the depth is at least 1");
     Extent depth = known ? Extent(numbers_in(known)[0]) : Extent(wide);
@@ -195,7 +193,7 @@ Tensors import_non_zero(const Site& site) {
     const Tensor& x = site.in(0);
     int rank = rank_of(x);
     Tensor flat = ops::reshape(x, {.shape = {-1}});
-    Tensor at = site.extents.assumed_vector(
+    Tensor at = with_unknown_length(
         ops::cond_take(flat, x.dtype() == DType::boolean ? flat : ops::not_equal(flat, number(x, 0)))[1]);
     Tensors places;
     // The last axis counts fastest.
@@ -219,7 +217,7 @@ Tensors import_range(const Site& site) {
                              .stop = double(only(*last, "the last number")),
                              .step = double(only(*step, "the step")),
                              .dtype = start.dtype()})};
-    return {site.extents.assumed_vector(ops::arange(start, limit, delta, {.dtype = start.dtype()}))};
+    return {with_unknown_length(ops::arange(start, limit, delta, {.dtype = start.dtype()}))};
 }
 
 Tensors import_trilu(const Site& site) {
@@ -254,7 +252,7 @@ Tensors import_cum_sum(const Site& site) {
 
 Tensors import_eye_like(const Site& site) {
     const Tensor& x = site.in(0);
-    auto shape = site.extents.find_shape(x);
+    auto shape = find_shape(x);
     if (!shape || shape->rank() != 2) unsupported("a matrix whose extents differ between runs");
     auto to = site.attributes.integer("dtype", 0);
     auto dtype = to ? dtype_of(int(to)) : std::optional(x.dtype());
@@ -274,7 +272,7 @@ Tensors import_compress(const Site& site) {
     auto known = site.find_values(1);
     if (!known) {
         Tensor at = ops::cond_take(count_up(extent_of(site.in(1), 0), DType::i32), site.in(1))[0];
-        return {ops::take({x, site.extents.assumed_vector(at)}, {.axes = {axis}})};
+        return {ops::take({x, with_unknown_length(at)}, {.axes = {axis}})};
     }
     auto& kept = *known;
     std::vector<int32_t> places;
@@ -297,7 +295,7 @@ Tensors import_cum_prod(const Site& site) {
     bool reverse = site.attributes.integer("reverse", 0), exclusive = site.attributes.integer("exclusive", 0);
     auto products_along = [&](int axis) -> Tensor {
         Tensor x = reverse ? Tensor(ops::flip(site.in(0), {.axes = {axis}})) : site.in(0);
-        auto extent = site.extents.find_extent(x, axis);
+        auto extent = find_extent(x, axis);
         if (!extent) unsupported("products along an extent that differs between runs");
         IntList before(size_t(rank_of(x)), 0), none = before;
         auto delayed = [&](int64_t steps) -> Tensor {

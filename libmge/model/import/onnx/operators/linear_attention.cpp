@@ -36,7 +36,7 @@ Rule rule_of(const Site& site) {
 
 int64_t width_of(const Site& site, size_t i) {
     if (site.rank(i) != 3) invalid("input ", i, " has rank ", site.rank(i));
-    if (auto width = site.extents.find_extent(site.in(i), 2)) return *width;
+    if (auto width = find_extent(site.in(i), 2)) return *width;
     unsupported("a width that differs between runs");
 }
 

@@ -58,7 +58,7 @@ Loop loop_of(const Site& site) {
         invalid("its body has ", counted(loop.body->output_size(), "result"), " for ", loop.start.size(),
                 " carried values");
     loop.go = site.has(1) ? as_scalar(as_dtype(site.in(1), DType::boolean)) : truth();
-    if (Tensor known = site.extents.find_value(loop.go)) loop.go = as_literal(known);
+    if (Tensor known = find_value(loop.go)) loop.go = as_literal(known);
     if (!site.has(0)) return loop;
     if (auto known = site.find_values(0)) {
         loop.trips = std::max<int64_t>(0, only(*known, "its number of steps"));
@@ -69,7 +69,7 @@ Loop loop_of(const Site& site) {
 }
 
 // A value whose shape is known only at run time gets the shape declared in the file.
-Tensor with_declared_shape(const Site& site, const Tensor& result, const file::ValueInfoProto& info) {
+Tensor with_declared_shape(const Tensor& result, const file::ValueInfoProto& info) {
     auto& type = info.type().tensor_type();
     if (!result || result.shape().is_known() || !type.has_shape()) return result;
     IntList shape;
@@ -78,10 +78,7 @@ Tensor with_declared_shape(const Site& site, const Tensor& result, const file::V
         shape.push_back(dim.dim_value());
     }
     Tensor declared = ops::reshape(result, {.shape = shape});
-    OtherShapes shapes;
-    shapes.fill(Shape(shape));
-    site.extents.assume(declared, shapes);
-    return declared;
+    return assume(declared, Shape(shape));
 }
 
 // A number as a body declares it, which may be a vector of one.
@@ -97,15 +94,15 @@ Tensors step(const Site& site, const Loop& loop, const Tensor& count, std::span<
     append(inputs, carried);
     Tensors results = site.importer.import_inner(*loop.body, inputs);
     for (size_t i = 1; i < results.size(); ++i)
-        results[i] = with_declared_shape(site, results[i], loop.body->output(int(i)));
+        results[i] = with_declared_shape(results[i], loop.body->output(int(i)));
     return results;
 }
 
 // Arguments of a step: the count and the carried values.
-Arguments arguments_of(const Site& site, const Loop& loop) {
+Arguments arguments_of(const Loop& loop) {
     Arguments arguments;
     arguments.add_scalar(DType::i64);
-    for (auto& t : loop.start) arguments.add_like(site, t);
+    for (auto& t : loop.start) arguments.add_like(t);
     return arguments;
 }
 
@@ -123,10 +120,10 @@ Trial tried(const Site& site, const Loop& loop) {
     auto body = [&](std::span<const Tensor> in) {
         Tensors results = step(site, loop, in[0], in.subspan(1));
         if (results[0])
-            if (Tensor known = site.extents.find_value(results[0])) trial.goes_on = is_true(known);
+            if (Tensor known = find_value(results[0])) trial.goes_on = is_true(known);
         return results;
     };
-    trial.results = record_inner(site, arguments_of(site, loop), trial.captured, body);
+    trial.results = record_inner(site, arguments_of(loop), trial.captured, body);
     return trial;
 }
 
@@ -135,7 +132,7 @@ std::optional<Loop> with_own_limit(const Site& site, const Loop& loop, const Tri
     Tensor steps = find_steps(site, {graph_of(trial.results.graph), loop.start, trial.captured});
     if (!steps) return std::nullopt;
     Loop limited = loop;
-    if (Tensor known = site.extents.find_value(steps)) {
+    if (Tensor known = find_value(steps)) {
         int64_t most = numbers_in(known)[0];
         limited.trips = std::min(loop.trips.value_or(most), most);
         return limited;
@@ -147,20 +144,20 @@ std::optional<Loop> with_own_limit(const Site& site, const Loop& loop, const Tri
     return limited;
 }
 
-bool is_stable(const Site& site, const Loop& loop, const InnerResults& results) {
+bool is_stable(const Loop& loop, const InnerResults& results) {
     for (size_t i = 0; i < loop.start.size(); ++i) {
         const auto &before = loop.start[i].spec(), &after = results.specs[i + 1];
         if (before.dtype != after.dtype) return false;
         if (after.shape.is_known() && !(before == after)) return false;
-        if (!are_alike(results.others[i + 1], site.extents.specs_of(loop.start[i]))) return false;
+        if (!are_alike(results.shapes[i + 1], symbolic_shape(loop.start[i]))) return false;
     }
     return true;
 }
 
 // A known number of steps, or as many as `steps` has elements.
 Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& steps) {
-    Arguments arguments = arguments_of(site, loop);
-    if (steps) arguments.add_slice(site, steps);
+    Arguments arguments = arguments_of(loop);
+    if (steps) arguments.add_slice(steps);
     Tensors captured, operands{literal(0)};
     auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
         Tensors results = step(site, loop, in[0], in.subspan(1, loop.start.size()));
@@ -176,9 +173,9 @@ Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& 
                                                        .length = steps ? 0 : count});
     for (size_t i = 0; i < results.size(); ++i) {
         if (i <= loop.start.size())
-            assume_either(site, results[i], body.others[i], body.others[i]);
+            assume_either(results[i], body.shapes[i], body.shapes[i]);
         else
-            assume_stacked(site, results[i], body.others[i]);
+            assume_stacked(results[i], body.shapes[i]);
     }
     results.erase(results.begin());
     return results;
@@ -201,7 +198,7 @@ Tensors known_ahead(const Site& site, const Loop& loop, bool goes_on) {
 
 // The carried values after the step that ends the loop, or at the limit; and the number of steps.
 Tensors searched(const Site& site, const Loop& loop) {
-    Arguments arguments = arguments_of(site, loop);
+    Arguments arguments = arguments_of(loop);
     arguments.add_scalar(DType::boolean);
     size_t carried = arguments.specs.size();
     Tensors captured, operands{literal(0)};
@@ -213,7 +210,7 @@ Tensors searched(const Site& site, const Loop& loop) {
         return results;
     });
     Arguments all = arguments;
-    for (auto& t : captured) all.add_like(site, t);
+    for (auto& t : captured) all.add_like(t);
     auto condition = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
         Tensor go = in[carried - 1];
         Tensor limit = loop.trips ? literal(*loop.trips) : loop.limit;
@@ -226,7 +223,7 @@ Tensors searched(const Site& site, const Loop& loop) {
         ops::while_loop(TensorList(operands), {.condition = with_inputs(condition.graph, operands),
                                                .body = with_inputs(body.graph, operands),
                                                .carried = int64_t(carried)});
-    for (size_t i = 0; i < carried; ++i) assume_either(site, results[i], body.others[i], body.others[i]);
+    for (size_t i = 0; i < carried; ++i) assume_either(results[i], body.shapes[i], body.shapes[i]);
     return results;
 }
 
@@ -254,7 +251,7 @@ Tensors written_out(const Site& site, const Loop& loop) {
         Tensors results = step(site, loop, literal(i), carried);
         for (auto& result : results)
             if (!result) unsupported("an inner graph with nodes that have no counterpart");
-        go = site.extents.find_value(results[0]);
+        go = find_value(results[0]);
         if (!go)
             unsupported(
                 "what it carries changes its shape, or is a sequence, and each step finds out whether it is "
@@ -275,7 +272,7 @@ Tensors looped(const Site& site, const Loop& loop) {
         std::ranges::any_of(loop.start, [&](auto& t) { return bool(site.importer.sequences().find(t)); });
     if (has_sequence) return written_out(site, loop);
     Trial trial = tried(site, loop);
-    if (!is_stable(site, loop, trial.results)) return written_out(site, loop);
+    if (!is_stable(loop, trial.results)) return written_out(site, loop);
     if (trial.goes_on) return known_ahead(site, loop, *trial.goes_on);
     if (auto limited = with_own_limit(site, loop, trial)) return known_ahead(site, *limited, true);
     return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
@@ -283,18 +280,18 @@ Tensors looped(const Site& site, const Loop& loop) {
 
 // The result of a loop whose body returns slices instead of appending: the initial value, followed by the
 // parts.
-Tensor appended(const Site& site, const Tensor& start, const Tensor& slices) {
+Tensor appended(const Tensor& start, const Tensor& slices) {
     int rank = rank_of(start);
     if (!rank || rank_of(slices) != rank + 1)
         invalid("a part of rank ", rank_of(slices) - 1, " behind one of rank ", rank);
     std::vector<Extent> extents{-1};
     for (int i = 1; i < rank; ++i) {
-        auto fixed = fixed_extent(start, i);
+        auto fixed = find_extent(start, i);
         extents.push_back(fixed ? Extent(*fixed) : extent_of(start, i));
     }
     // Without steps there are no slices, and no shape of them.
     Tensor parts = reshaped(ops::reshape(slices, {.shape = {-1}}), extents);
-    assume_like(site, parts, start, {0});
+    assume_like(parts, symbolic_shape(start), {0});
     return ops::concat({start, parts}, {.axis = 0});
 }
 
@@ -309,7 +306,7 @@ Tensors looped_with_appends(const Site& site, const Loop& loop, const AppendingB
     size_t next = 0, next_part = results.size() - body.appends.size();
     for (size_t i = 0; i < loop.start.size(); ++i) {
         bool appends = body.appends.contains(i);
-        all.push_back(appends ? appended(site, loop.start[i], results[next_part++]) : results[next++]);
+        all.push_back(appends ? appended(loop.start[i], results[next_part++]) : results[next++]);
     }
     append(all, std::span(results).subspan(next, results.size() - body.appends.size() - next));
     return all;
@@ -331,7 +328,7 @@ Tensors scanned(const Site& site, const file::GraphProto& graph, std::span<const
     size_t carried = inputs.size() - sliced;
     Arguments arguments;
     for (size_t i = 0; i < inputs.size(); ++i)
-        i < carried ? arguments.add_like(site, inputs[i]) : arguments.add_slice(site, inputs[i]);
+        i < carried ? arguments.add_like(inputs[i]) : arguments.add_slice(inputs[i]);
     Tensors captured, operands(inputs.begin(), inputs.end());
     auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
         return site.importer.import_inner(graph, in);
@@ -348,9 +345,9 @@ Tensors scanned(const Site& site, const file::GraphProto& graph, std::span<const
                                 {.body = body.graph, .carried = int64_t(carried), .sliced = int64_t(sliced)});
     for (size_t i = 0; i < results.size(); ++i) {
         if (i < carried)
-            assume_either(site, results[i], body.others[i], body.others[i]);
+            assume_either(results[i], body.shapes[i], body.shapes[i]);
         else
-            assume_stacked(site, results[i], body.others[i]);
+            assume_stacked(results[i], body.shapes[i]);
     }
     return results;
 }
@@ -371,7 +368,7 @@ Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
     size_t sliced = scanned_inputs(site, graph, inputs.size());
     IntList backwards = numbers_of(site, "directions", sliced);
     Arguments arguments;
-    for (auto& input : inputs) arguments.add_slice(site, input);
+    for (auto& input : inputs) arguments.add_slice(input);
     auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
         Tensors examples(in.begin(), in.end());
         for (size_t i = 0; i < sliced; ++i)
@@ -382,7 +379,7 @@ Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
     append(inputs, captured);
     Tensors results =
         ops::scan(TensorList(inputs), {.body = body.graph, .carried = 0, .sliced = int64_t(count)});
-    for (size_t i = 0; i < results.size(); ++i) assume_stacked(site, results[i], body.others[i]);
+    for (size_t i = 0; i < results.size(); ++i) assume_stacked(results[i], body.shapes[i]);
     return results;
 }
 

@@ -26,8 +26,7 @@ int64_t product(int64_t a, int64_t b) {
 ManyAxes any_axes(const Site& site, const Tensor& x) {
     if (auto* many = site.importer.tensors_of_many_axes().find(x)) return *many;
     ManyAxes result{x, {}};
-    for (int i = 0; i < rank_of(x); ++i)
-        result.extents.push_back(site.extents.find_extent(x, i).value_or(open_extent));
+    for (int i = 0; i < rank_of(x); ++i) result.extents.push_back(find_extent(x, i).value_or(open_extent));
     if (std::ranges::count(result.extents, open_extent) > 1)
         unsupported("a tensor beside one of many axes with more than one extent that differs between runs");
     return result;
@@ -41,7 +40,7 @@ Tensor with_many_axes(const Site& site, bool allows_zero) {
     if (stated)
         target.assign(stated->begin(), stated->end());
     else if (site.has(1) && is_int(site.in(1).dtype()))
-        target = site.extents.find_numbers(site.in(1));
+        target = find_numbers(site.in(1));
     if (target.size() <= size_t(max_rank)) return {};
     auto& known = site.importer.tensors_of_many_axes();
     auto* many = known.find(site.in(0));
@@ -52,7 +51,7 @@ Tensor with_many_axes(const Site& site, bool allows_zero) {
         if (extent == 0 && !allows_zero) {
             if (many) unsupported("an extent that is copied from a tensor of rank ", many->extents.size());
             if (int(i) >= site.rank(0)) invalid("there is no axis ", i, " to copy");
-            extent = site.extents.find_extent(site.in(0), int(i)).value_or(open_extent);
+            extent = find_extent(site.in(0), int(i)).value_or(open_extent);
         }
         result.extents.push_back(extent);
     }

@@ -87,7 +87,7 @@ Tensors import_batch_norm(const Site& site) {
 Tensors import_instance_norm(const Site& site) {
     require_channels(site);
     site.attributes.integers("consumed_inputs");
-    auto channels = site.extents.find_extent(site.in(0), 1);
+    auto channels = find_extent(site.in(0), 1);
     if (!channels) unsupported("a number of channels that differs between runs");
     return {ops::group_norm(
         site.in(0), site.in(1), site.in(2),
@@ -99,7 +99,7 @@ Tensors import_group_norm(const Site& site) {
     require_channels(site);
     site.attributes.integer("stash_type", 1);
     int64_t groups = site.attributes.integer("num_groups", 1);
-    auto channels = site.extents.find_extent(site.in(0), 1);
+    auto channels = find_extent(site.in(0), 1);
     if (!channels) unsupported("a number of channels that differs between runs");
     if (groups < 1 || *channels % groups)
         invalid(counted(groups, "group"), " of ", counted(*channels, "channel"));
@@ -118,7 +118,7 @@ bool has_all_from(const Site& site, const Tensor& scale, int axis) {
     const Tensor& x = site.in(0);
     if (!scale.shape().is_known() || scale.shape().rank() != rank_of(x) - axis) return false;
     for (int i = axis; i < rank_of(x); ++i) {
-        auto extent = x.shape().is_known() ? std::optional(x.shape()[i]) : site.extents.find_extent(x, i);
+        auto extent = x.shape().is_known() ? std::optional(x.shape()[i]) : find_extent(x, i);
         if (extent != scale.shape()[i - axis]) return false;
     }
     return true;

@@ -44,7 +44,7 @@ IntList overhang(const Site& site, const Window& window) {
     if (!site.attributes.integer("ceil_mode", 0)) return result;
     for (size_t i = 0; i < window.axes(); ++i) {
         if (window.stride[i] == 1 || std::ranges::count(window.late, i)) continue;
-        auto extent = site.extents.find_extent(site.in(0), int(i) + 2);
+        auto extent = find_extent(site.in(0), int(i) + 2);
         if (!extent) {
             if (window.stride[i] + window.after[i] > window.reach(i))
                 unsupported("windows rounded up where extents differ between runs");
@@ -195,7 +195,7 @@ Tensors import_max_unpool(const Site& site) {
     Window window = pool_window(site);
     std::vector<Extent> extents{extent_of(x, 0), extent_of(x, 1)};
     for (size_t i = 0; i < window.axes(); ++i) {
-        auto extent = site.extents.find_extent(x, int(i) + 2);
+        auto extent = find_extent(x, int(i) + 2);
         if (!extent) unsupported("places in images whose extents differ between runs");
         if (*extent > largest_window) unsupported("an extent of ", *extent);
         extents.emplace_back((*extent - 1) * window.stride[i] + window.kernel[i] - window.before[i] -

@@ -60,7 +60,7 @@ Tensors import_matmul_integer(const Site& site) {
             multiplied_steps({{site.in(0), {}, site.optional(2)}, {site.in(1), {}, site.optional(3)}}, {}))
         return {sums};
     Tensor a = centred(site, 0, 2, true), b = centred(site, 1, 3, false), sum;
-    auto terms = site.extents.find_extent(a, rank_of(a) - 1);
+    auto terms = find_extent(a, rank_of(a) - 1);
     if (!terms) unsupported("a number of products that differs between runs");
     if (*terms > most_parts * most_exact_terms) unsupported("sums of ", *terms, " products of steps");
     int rows = std::max(0, rank_of(b) - 2);
@@ -96,7 +96,7 @@ Tensors import_det(const Site& site) {
     Tensor rest = site.in(0), one = number(rest, 1), zero = number(rest, 0), result;
     int rank = rank_of(rest), rows = rank - 2, columns = rank - 1;
     constexpr int64_t most_rows = 64;
-    auto extent = site.extents.find_extent(rest, columns);
+    auto extent = find_extent(rest, columns);
     if (rank < 2 || !extent || *extent < 1 || *extent > most_rows)
         unsupported("the determinant of a matrix of shape ", rest.shape());
     for (int64_t left = *extent; left > 0; --left) {

@@ -47,9 +47,9 @@ Range range_of(DType dtype) {
 }
 
 // Each number for so many neighbours along an axis; the last block may be cut.
-Tensor in_blocks(const Site& site, const Tensor& numbers, const Tensor& x, int axis, int64_t size) {
+Tensor in_blocks(const Tensor& numbers, const Tensor& x, int axis, int64_t size) {
     if (rank_of(numbers) != rank_of(x)) invalid("scales of rank ", rank_of(numbers), " for ", x.shape());
-    auto have = site.extents.find_extent(x, axis), blocks = site.extents.find_extent(numbers, axis);
+    auto have = find_extent(x, axis), blocks = find_extent(numbers, axis);
     if (!have || !blocks) unsupported("blocks of an extent that differs between runs");
     if (size < 1 || *blocks != (*have ? (*have - 1) / size + 1 : 0))
         invalid(counted(*blocks, "block"), " of ", size, " in an extent of ", *have);
@@ -64,7 +64,7 @@ Tensor in_blocks(const Site& site, const Tensor& numbers, const Tensor& x, int a
 Tensor along(const Site& site, const Tensor& numbers, const Tensor& x, int64_t axis) {
     int rank = rank_of(x);
     if (int64_t size = site.attributes.integer("block_size", 0))
-        return in_blocks(site, numbers, x, site.axis(axis, rank), size);
+        return in_blocks(numbers, x, site.axis(axis, rank), size);
     if (rank_of(numbers) == 0) return numbers;
     if (rank_of(numbers) != 1) invalid("scales of rank ", rank_of(numbers));
     if (numbers.shape()[0] == 1) return ops::reshape(numbers, {.shape = {}});

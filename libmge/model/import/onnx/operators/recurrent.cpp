@@ -251,7 +251,7 @@ Tensors layer(const Site& site, const Kind& kind) {
     // The batch is the first axis of everything, or the second.
     auto turned = [&](const Tensor& t) { return is_batch_first ? moved_axis(t, 0, 1) : t; };
     Tensor x = turned(site.in(0)), lengths = site.optional(4);
-    auto weight = site.extents.find_shape(site.in(2));
+    auto weight = find_shape(site.in(2));
     if (!weight || weight->rank() != 3 || (*weight)[0] != directions)
         invalid("weights of shape ", site.in(2).shape());
     int64_t hidden = site.attributes.integer("hidden_size", (*weight)[2]);

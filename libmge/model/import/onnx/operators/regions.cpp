@@ -277,8 +277,8 @@ Tensors import_roi_align(const Site& site) {
 // each tap become channels of a 1×1 convolution.
 Tensors import_deform_conv(const Site& site) {
     const Tensor &x = site.in(0), &offset = site.in(2);
-    auto shape = site.extents.find_shape(site.in(1));
-    auto channels = site.extents.find_extent(x, 1);
+    auto shape = find_shape(site.in(1));
+    auto channels = find_extent(x, 1);
     if (!shape || shape->rank() != 4 || !channels || rank_of(x) != 4)
         unsupported("other images than of rank 4");
     if (x.dtype() != DType::f32) unsupported("moved windows over images of ", x.dtype());

@@ -270,10 +270,10 @@ void keep_ratio(const Tensor& x, const std::string& policy, Request& request) {
 // An axis that keeps its size is not changed.
 bool stays(const Site& site, const Request& request, size_t i, int axis) {
     if (request.part_of_interest) return false;
-    auto wanted = request.sizes ? site.extents.find_value(request.sizes) : Tensor();
-    auto extent = site.extents.find_extent(site.in(0), axis);
+    auto wanted = request.sizes ? find_value(request.sizes) : Tensor();
+    auto extent = find_extent(site.in(0), axis);
     if (request.sizes) return extent && wanted && numbers_in(wanted)[i] == *extent;
-    Tensor known = site.extents.find_value(request.scales);
+    Tensor known = find_value(request.scales);
     return known && known.dtype() == DType::f32 && known.data<float>()[i] == 1;
 }
 

@@ -62,7 +62,7 @@ Tensors import_multi_head_attention(const Site& site) {
     int64_t count = site.attributes.integer("num_heads", 0);
     if (!site.has(1) || !site.has(2)) unsupported("queries, keys and values in one operand");
     Tensor bias = site.optional(3);
-    auto width = site.extents.find_extent(site.in(0), 2);
+    auto width = find_extent(site.in(0), 2);
     if (!width) unsupported("a width that differs between runs");
     auto apart = [&](size_t i) {
         Tensor x = site.in(i);
@@ -71,7 +71,7 @@ Tensors import_multi_head_attention(const Site& site) {
             int64_t begin = i * *width, end = i == 2 ? bias.shape()[0] : begin + *width;
             x = ops::add(x, cut(bias, 0, begin, end));
         }
-        return heads_apart(site, x, count);
+        return heads_apart(x, count);
     };
     Heads heads{apart(0), apart(1), apart(2)};
     if (site.has(6)) heads.keys = behind(site.in(6), heads.keys);
@@ -90,10 +90,10 @@ Tensors import_runtime_attention(const Site& site) {
     if (site.attributes.integer("past_present_share_buffer", 0)) unsupported("a past of a fixed length");
     Tensor product = ops::matmul(site.in(0), site.in(1));
     if (site.has(2)) product = ops::add(product, site.in(2));
-    auto width = site.extents.find_extent(product, 2);
+    auto width = find_extent(product, 2);
     if (!width || *width % 3) invalid("its weights have ", site.in(1).shape());
     auto third = [&](int64_t i) {
-        return heads_apart(site, cut(product, 2, i * *width / 3, (i + 1) * *width / 3), count);
+        return heads_apart(cut(product, 2, i * *width / 3, (i + 1) * *width / 3), count);
     };
     Heads heads{third(0), third(1), third(2)};
     if (site.has(4)) {

@@ -26,9 +26,8 @@ Join join_of(const std::string& reduction) {
 }
 
 // Rows of x and values for them: x (rows, …), place (count), values (count, …).
-Tensor combined_rows(const Site& site, const Tensor& x, const Tensor& place, const Tensor& values,
-                     Join join) {
-    auto count = site.extents.find_extent(place, 0);
+Tensor combined_rows(const Tensor& x, const Tensor& place, const Tensor& values, Join join) {
+    auto count = find_extent(place, 0);
     if (!count) unsupported("a reduction of values whose number differs between runs");
     if (!*count) return x;
     Tensors sorted = ops::sort(place, {.axis = 0});
@@ -68,7 +67,7 @@ Tensor scattered_elements(const Site& site, int axis, const Tensor& index, const
     // With a single axis, the index already has the shape of the values.
     place = ops::add(place, ops::mul(index, number(index, 0)));
     auto flat = [](const Tensor& t) -> Tensor { return ops::reshape(t, {.shape = {-1}}); };
-    Tensor y = combined_rows(site, flat(x), flat(place), flat(values), join_of(reduction));
+    Tensor y = combined_rows(flat(x), flat(place), flat(values), join_of(reduction));
     return ops::reshape_like(y, x);
 }
 
@@ -84,7 +83,7 @@ Tensor scattered_rows(const Site& site, const Tensors& indices, const std::strin
     Tensor rows = ops::flatten(x, {.start = 0, .end = axes - 1});
     Tensor own = places ? Tensor(ops::flatten(values, {.start = 0, .end = places - 1}))
                         : Tensor(ops::add_axis(values, {.axes = {0}}));
-    Tensor y = combined_rows(site, rows, ops::reshape(place, {.shape = {-1}}), own, join_of(reduction));
+    Tensor y = combined_rows(rows, ops::reshape(place, {.shape = {-1}}), own, join_of(reduction));
     return ops::reshape_like(y, x);
 }
 

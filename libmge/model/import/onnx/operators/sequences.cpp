@@ -135,7 +135,7 @@ Tensors import_split_to_sequence(const Site& site) {
         int count = length_of(site.in(1), "a list of sizes");
         return {made(site, late_split(x, axis, site.in(1), size_t(count)))};
     }
-    auto extent = site.extents.find_extent(x, axis);
+    auto extent = find_extent(x, axis);
     bool keeps = site.attributes.integer("keepdims", 1) || site.has(1);
     bool are_single = !site.has(1) || (!rank_of(site.in(1)) && site.find_values(1) == IntList{1});
     if (!extent && are_single) return {site.importer.sequences().add({{}, false, x, axis, keeps})};

@@ -28,8 +28,12 @@
 namespace mge::onnx {
 namespace {
 
-// 0 means the size of x at that axis.
+// 0 means the size of x at that axis. Sizes of x and products of them are themselves if they are 0.
 Tensor without_zeros(const Tensor& target, const Tensor& x) {
+    auto known = symbolic_value(target).elements;
+    bool has_none = known && std::ranges::all_of(
+                                 *known, [](auto& extent) { return extent.lower() > 0 || extent.is(-1); });
+    if (has_none) return target;
     int64_t length = length_of(target, "a shape");
     Tensor have = extents_of(x, 0, int(std::min<int64_t>(length, rank_of(x))));
     if (length > rank_of(x))
@@ -37,12 +41,12 @@ Tensor without_zeros(const Tensor& target, const Tensor& x) {
     return ops::where(ops::equal(target, number(target, 0)), have, target);
 }
 
-std::vector<Extent> extents_in(const Site& site, const Tensor& x, const IntList& target, bool allows_zero) {
+std::vector<Extent> extents_in(const Tensor& x, const IntList& target, bool allows_zero) {
     std::vector<Extent> extents(target.begin(), target.end());
     for (size_t i = 0; i < extents.size() && !allows_zero; ++i) {
         if (target[i]) continue;
         if (int(i) >= rank_of(x)) invalid("extent ", i, " of the shape is 0, and its input has no such axis");
-        auto fixed = site.extents.find_extent(x, int(i));
+        auto fixed = find_extent(x, int(i));
         extents[i] = fixed ? Extent(*fixed) : extent_of(x, int(i));
     }
     return extents;
@@ -55,34 +59,33 @@ Tensor lengthened(const Tensor& extents, int have, int length) {
 }
 
 // For a size that is not 1, the other one is either equal or 1.
-OtherNumbers expanded_extent(const OtherNumbers& had, const OtherNumbers& wanted) {
-    bool is_had = had && !std::ranges::count(*had, 1);
-    if (!wanted) return is_had ? had : std::nullopt;
-    OtherNumbers both = wanted;
-    for (size_t run = 0; run < other_runs; ++run) {
-        if ((*wanted)[run] != 1) continue;
-        if (!had) return std::nullopt;
-        (*both)[run] = (*had)[run];
-    }
-    return both;
+std::optional<SymbolicExtent> expanded_extent(const std::optional<SymbolicExtent>& had,
+                                              const std::optional<SymbolicExtent>& wanted) {
+    auto is_no_one = [](auto& extent) { return extent && is_equal(*extent, 1) == false; };
+    if (!wanted) return is_no_one(had) ? had : std::nullopt;
+    if (!had) return is_no_one(wanted) ? wanted : std::nullopt;
+    GuardScope scope;
+    return broadcast_extents("Expand", *had, *wanted);
 }
 
-Extents expanded_extents(const Site& site, const Tensor& x, const Tensor& target, int rank) {
-    OtherNumbers one = extents_of_numbers({1})[0];
+Extents expanded_extents(const Tensor& x, const Tensor& target, int rank) {
+    std::optional<SymbolicExtent> one(1);
+    Extents have = extents_of_shape(x);
+    have.resize(size_t(rank_of(x)));
     Extents want = known_extents(target).value_or(Extents(size_t(rank))), both(static_cast<size_t>(rank));
     for (int i = 1; i <= rank; ++i) {
         auto wanted = size_t(i) <= want.size() ? want[want.size() - size_t(i)] : one;
-        auto had = i <= rank_of(x) ? site.extents.find_other_extents(x, rank_of(x) - i) : one;
+        auto had = i <= rank_of(x) ? have[have.size() - size_t(i)] : one;
         both[size_t(rank - i)] = expanded_extent(had, wanted);
     }
     return both;
 }
 
 // Both operands broadcast where their size is 1.
-Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
+Tensor expanded(const Tensor& x, const Tensor& target) {
     int rank = rank_of(x), length = length_of(target, "a shape");
-    auto shape = site.extents.find_shape(x);
-    Tensor known = site.extents.find_value(target);
+    auto shape = find_shape(x);
+    Tensor known = find_value(target);
     if (shape && known) {
         auto numbers = numbers_in(known);
         Shape both = broadcast_shapes("Expand", *shape, Shape(numbers));
@@ -93,7 +96,7 @@ Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
     int both = std::max(rank, length);
     Tensor have = lengthened(extents_of(x, 0, rank), rank, both), want = lengthened(target, length, both);
     Tensor extents = ops::where(ops::equal(want, number(want, 1)), have, want);
-    return with_extents(ops::broadcast_to(x, extents), expanded_extents(site, x, target, both));
+    return with_extents(ops::broadcast_to(x, extents), expanded_extents(x, target, both));
 }
 
 // A part of the sizes along an axis, from the sum of those before.
@@ -106,7 +109,7 @@ Tensors parts_along(const Site& site, int axis, const IntList& sizes) {
         parts.push_back(cut(x, axis, begin, begin + size));
         begin += size;
     }
-    auto extent = site.extents.find_extent(x, axis);
+    auto extent = find_extent(x, axis);
     if (extent && begin != *extent) invalid("parts of ", begin, " in an extent of ", *extent);
     return parts;
 }
@@ -114,7 +117,7 @@ Tensors parts_along(const Site& site, int axis, const IntList& sizes) {
 // As many equal parts as there are outputs; the last may be smaller.
 IntList equal_sizes(const Site& site, int axis) {
     auto parts = site.attributes.integer("num_outputs", int64_t(site.outputs()));
-    auto extent = site.extents.find_extent(site.in(0), axis);
+    auto extent = find_extent(site.in(0), axis);
     if (!extent) unsupported("equal parts of an extent that differs between runs");
     if (parts < 1 || parts != int64_t(site.outputs()))
         invalid(counted(parts, "part"), " in ", counted(site.outputs(), "output"));
@@ -131,30 +134,30 @@ struct Bounds {
 };
 
 // The bound that a run computes of element i of a vector, where it is the start of a slice.
-Tensor late_start(const Site& site, const Tensor& x, const Bounds& b, size_t i) {
+Tensor late_start(const Tensor& x, const Bounds& b, size_t i) {
     Tensor start = bounded(cut(b.starts, 0, int64_t(i), int64_t(i) + 1));
     // Backwards, a start before the first element means the first one, where Python selects nothing.
     if (b.steps[i] > 0) return start;
-    auto extent = site.extents.find_extent(x, int(b.axes[i]));
+    auto extent = find_extent(x, int(b.axes[i]));
     Tensor have = extent ? vector_of({*extent}) : std::get<Tensor>(extent_of(x, int(b.axes[i])));
     return ops::maximum(start, ops::neg(have));
 }
 
-Tensor sliced(const Site& site, const Tensor& x, const Bounds& b) {
-    Tensor starts = site.extents.find_value(b.starts), ends = site.extents.find_value(b.ends);
+Tensor sliced(const Tensor& x, const Bounds& b) {
+    Tensor starts = find_value(b.starts), ends = find_value(b.ends);
     IntList items;
     Tensors operands{x};
     auto start_of = [&](size_t i) {
         if (!starts) return std::optional<int64_t>();
         int64_t start = std::clamp(numbers_in(starts)[i], -beyond, beyond);
         if (b.steps[i] > 0 || start >= 0) return std::optional(start);
-        auto extent = site.extents.find_extent(x, int(b.axes[i]));
+        auto extent = find_extent(x, int(b.axes[i]));
         return extent ? std::optional(std::max(start, -*extent)) : std::nullopt;
     };
     bool are_known = true;
     for (size_t i = 0; i < b.axes.size(); ++i) {
         auto start = start_of(i);
-        if (!start) operands.push_back(late_start(site, x, b, i));
+        if (!start) operands.push_back(late_start(x, b, i));
         int64_t end = ops::bound_from_input;
         if (ends)
             end = std::clamp(numbers_in(ends)[i], -beyond, beyond);
@@ -164,7 +167,7 @@ Tensor sliced(const Site& site, const Tensor& x, const Bounds& b) {
         items.insert(items.end(), {b.axes[i], start.value_or(ops::bound_from_input), end, b.steps[i], 0});
     }
     Tensor part = ops::slice(TensorList(operands), {.items = items});
-    if (!are_known) assume_like(site, part, x, b.axes);
+    if (!are_known) assume_like(part, symbolic_shape(x), b.axes);
     return part;
 }
 
@@ -187,8 +190,8 @@ Tensor with_margins(const Tensor& x, IntList before, IntList after, const ops::P
 }
 
 // The part before is the end of x, the part after is its start, repeated as often as needed.
-Tensor wrapped_along(const Site& site, const Tensor& x, int axis, int64_t before, int64_t after) {
-    auto extent = site.extents.find_extent(x, axis);
+Tensor wrapped_along(const Tensor& x, int axis, int64_t before, int64_t after) {
+    auto extent = find_extent(x, axis);
     if (extent && before <= *extent && after <= *extent) {
         Tensors parts;
         if (before) parts.push_back(cut(x, axis, -before, ops::absent_bound));
@@ -206,14 +209,14 @@ Tensor wrapped(const Site& site, IntList before, IntList after) {
     Tensor x = without_negative_margins(site.in(0), before, after);
     for (int i = 0; i < site.rank(0); ++i)
         if (before[size_t(i)] || after[size_t(i)])
-            x = wrapped_along(site, x, i, before[size_t(i)], after[size_t(i)]);
+            x = wrapped_along(x, i, before[size_t(i)], after[size_t(i)]);
     return x;
 }
 
 double pad_value(const Site& site) {
     if (site.opset < 11) return site.attributes.number("value", 0);
     if (!site.has(2)) return 0;
-    Tensor known = site.extents.find_value(site.in(2));
+    Tensor known = find_value(site.in(2));
     if (!known) unsupported("margins of a value that is computed");
     Tensor wide = to_host(known);
     if (wide.spec().numel() != 1) invalid("a value of shape ", wide.shape());
@@ -222,11 +225,29 @@ double pad_value(const Site& site) {
     return *as_dtype(wide, DType::f64).data<double>();
 }
 
-// Sizes of a target given by its numbers: 0 and -1 are not sizes.
-std::optional<Extents> positive(std::optional<Extents> extents) {
-    if (extents)
-        for (auto& extent : *extents)
-            if (extent && std::ranges::min(*extent) <= 0) extent.reset();
+// The sizes that x has in the shape `target`.
+std::optional<Extents> reshaped_extents(const Tensor& x, const Tensor& target, bool allows_zero) {
+    auto extents = known_extents(target);
+    auto known = symbolic_value(target).elements;
+    if (!extents || !known) return extents;
+    Shape shape = symbolic_shape(x);
+    std::optional<size_t> open;
+    bool is_known = shape.is_known();
+    SymbolicExtent given = 1;
+    for (size_t i = 0; i < extents->size(); ++i) {
+        auto& extent = (*extents)[i];
+        if (!allows_zero && extent && extent->is(0))
+            extent = int(i) < shape.rank() ? std::optional(shape.extent(int(i))) : std::nullopt;
+        else if (extent && extent->lower() <= 0 && !allows_zero)
+            extent.reset();  // it may be that of x
+        if ((*known)[i].is(-1))
+            open = i;
+        else if (extent)
+            given *= *extent;
+        else
+            is_known = false;
+    }
+    if (open && is_known) (*extents)[*open] = exact_quotient(shape.elements(), given);
     return extents;
 }
 
@@ -238,7 +259,7 @@ Tensors import_shape(const Site& site) {
     };
     int start = bound("start", 0), end = bound("end", rank);
     if (start >= end) return {vector_of({})};
-    if (auto shape = site.extents.find_shape(site.in(0)))
+    if (auto shape = find_shape(site.in(0)))
         return {vector_of(IntList(shape->begin() + start, shape->begin() + end))};
     return {extents_of(site.in(0), start, end)};
 }
@@ -260,10 +281,10 @@ Tensors import_reshape(const Site& site) {
         unsupported("an extent that is copied from a tensor of rank ", many->extents.size());
     allows_zero |= bool(many);
     if (known)
-        return {with_extents(reshaped(x, extents_in(site, x, *known, allows_zero)),
-                             positive(extents_of_numbers(*known)))};
+        return {with_extents(reshaped(x, extents_in(x, *known, allows_zero)),
+                             reshaped_extents(x, vector_of(*known), allows_zero))};
     Tensor target = allows_zero ? site.in(1) : without_zeros(site.in(1), x);
-    return {with_extents(ops::reshape(x, target), positive(known_extents(site.in(1))))};
+    return {with_extents(ops::reshape(x, target), reshaped_extents(x, site.in(1), allows_zero))};
 }
 
 Tensors import_flatten(const Site& site) {
@@ -318,7 +339,7 @@ Tensors import_slice(const Site& site) {
         auto is_late = [&](size_t i) { return site.has(i) && !site.find_values(i); };
         if (is_late(3) || is_late(4)) {
             Tensor part = late_sliced(x, site.in(1), site.in(2), site.optional(3), site.optional(4));
-            assume_like(site, part, x, all_axes(rank_of(x)));
+            assume_like(part, symbolic_shape(x), all_axes(rank_of(x)));
             return {part};
         }
         bounds = {site.has(3) ? site.values(3, "axes") : IntList(),
@@ -332,7 +353,7 @@ Tensors import_slice(const Site& site) {
     if (!fits) invalid("it has ", count, " starts, but not as many ends, axes or steps");
     for (int64_t& axis : bounds.axes) axis = site.axis(axis, rank_of(x));
     for (int64_t& step : bounds.steps) step = std::clamp(step, -beyond, beyond);
-    return {count ? sliced(site, x, bounds) : x};
+    return {count ? sliced(x, bounds) : x};
 }
 
 bool has_late_axes(const Site& site) {
@@ -352,7 +373,7 @@ Tensors import_squeeze(const Site& site) {
     if (!axes) {
         axes.emplace();
         for (int i = 0; i < rank_of(x); ++i) {
-            auto extent = site.extents.find_extent(x, i);
+            auto extent = find_extent(x, i);
             if (!extent) check_longer_axis(x, i);
             if (extent == 1) axes->push_back(i);
         }
@@ -372,7 +393,7 @@ Tensors import_unsqueeze(const Site& site) {
     return {axes->empty() ? site.in(0) : ops::add_axis(site.in(0), {.axes = *axes})};
 }
 
-Tensors import_expand(const Site& site) { return {expanded(site, site.in(0), site.in(1))}; }
+Tensors import_expand(const Site& site) { return {expanded(site.in(0), site.in(1))}; }
 
 // Copies along one axis after the other: the rank never grows by more than one.
 Tensors import_tile(const Site& site) {
@@ -409,7 +430,7 @@ Tensors with_late_margins(const Site& site) {
 bool has_late_margins(const Site& site) {
     if (site.opset < 11) return false;
     auto is_late = [&](size_t i) { return site.has(i) && !site.find_values(i); };
-    bool is_late_value = site.has(2) && !site.extents.find_value(site.in(2));
+    bool is_late_value = site.has(2) && !find_value(site.in(2));
     return is_late(1) || is_late_value || is_late(3);
 }
 
@@ -443,7 +464,7 @@ Tensors import_depth_to_space(const Site& site) {
     const Tensor& x = site.in(0);
     if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
     int64_t block = site.attributes.integer("blocksize", 1);
-    auto channels = site.extents.find_extent(x, 1);
+    auto channels = find_extent(x, 1);
     if (!channels) unsupported("a number of channels that differs between runs");
     std::string mode = site.attributes.word("mode", "DCR");
     if (mode != "DCR" && mode != "CRD") unsupported("the mode '", mode, "'");
@@ -463,7 +484,7 @@ Tensors import_space_to_depth(const Site& site) {
     const Tensor& x = site.in(0);
     if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
     int64_t block = site.attributes.integer("blocksize", 1);
-    auto height = site.extents.find_extent(x, 2), width = site.extents.find_extent(x, 3);
+    auto height = find_extent(x, 2), width = find_extent(x, 3);
     if (!height || !width) unsupported("images whose extents differ between runs");
     if (block < 1 || *height % block || *width % block) invalid("blocks of ", block, " in ", x.shape());
     Tensor parts =

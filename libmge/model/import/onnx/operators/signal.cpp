@@ -90,8 +90,8 @@ Tensor fourier(const Complex& x, const Tensor& length, const Transform& kind) {
 }
 
 // The number of parts in the last axis of x: real, or real and imaginary.
-int64_t part_count(const Site& site, const Tensor& x) {
-    auto parts = site.extents.find_extent(x, rank_of(x) - 1);
+int64_t part_count(const Tensor& x) {
+    auto parts = find_extent(x, rank_of(x) - 1);
     if (!parts || *parts < 1 || *parts > 2) invalid("its last axis holds no real and imaginary parts");
     return *parts;
 }
@@ -125,7 +125,7 @@ Tensor hertz_of(const Tensor& mel) {
 Tensors import_dft(const Site& site) {
     const Tensor& x = site.in(0);
     int last = rank_of(x) - 1;
-    int64_t parts = part_count(site, x), named = site.opset < 20 ? site.attributes.integer("axis", 1) : -2;
+    int64_t parts = part_count(x), named = site.opset < 20 ? site.attributes.integer("axis", 1) : -2;
     Tensor axis = vector_of({named});
     if (site.opset >= 20 && site.has(2)) axis = as_extent(site.in(2));
     axis = late_axes(axis, last + 1);
@@ -169,7 +169,7 @@ Tensors import_stft(const Site& site) {
     Tensor frames = ops::add(ops::floor_div(last_start, step), whole(1));
     Tensor first = as_column(ops::mul(count_up(frames, DType::i64), step), 1);
     Tensor place = as_index(ops::add(first, count_up(length, DType::i64)));
-    int64_t parts = has_parts ? part_count(site, x) : 1;
+    int64_t parts = has_parts ? part_count(x) : 1;
     auto part = [&](int64_t i) -> Tensor {
         Tensor taken = ops::take({as_float(has_parts ? element(x, 2, i) : x), place}, {.axes = {1}});
         return window ? Tensor(ops::mul(taken, as_float(window))) : taken;

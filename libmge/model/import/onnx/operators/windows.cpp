@@ -23,7 +23,7 @@ IntList numbers_of(const Site& site, std::string_view name, size_t count, int64_
 // As many windows as strides in the image, rounded up; an odd extra element is added after it, or before.
 void pad_to_same(const Site& site, Window& window) {
     for (size_t i = 0; i < window.axes(); ++i) {
-        auto extent = site.extents.find_extent(site.in(0), int(i) + 2);
+        auto extent = find_extent(site.in(0), int(i) + 2);
         int64_t margin = window.reach(i) - 1;
         // With a stride of 1 the margins do not depend on the size.
         if (window.stride[i] != 1) {

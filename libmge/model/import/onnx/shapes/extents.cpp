@@ -20,21 +20,10 @@
 
 namespace mge::onnx {
 
-std::optional<int> find_rank(const Tensor& t) {
-    if (t.shape().is_known()) return t.shape().rank();
-    auto* followed = FollowScope::current();
-    return followed ? followed->find_rank(t) : std::nullopt;
-}
-
 int rank_of(const Tensor& t) {
     auto rank = find_rank(t);
     if (!rank) unsupported("an input whose rank is known only at run time");
     return *rank;
-}
-
-std::optional<int64_t> fixed_extent(const Tensor& t, int axis) {
-    if (auto* followed = FollowScope::current()) return followed->find_extent(t, axis);
-    return t.shape().is_known() ? std::optional(t.shape()[axis]) : std::nullopt;
 }
 
 IntList numbers_in(const Tensor& constant) {
@@ -75,8 +64,7 @@ Tensor as_index(const Tensor& t) {
     if (t.dtype() != DType::i64 && t.dtype() != DType::u64 && t.dtype() != DType::u32)
         return as_dtype(t, DType::i32);
     constexpr auto least = std::numeric_limits<int32_t>::min(), most = std::numeric_limits<int32_t>::max();
-    auto* followed = FollowScope::current();
-    Tensor known = followed ? followed->find_value(t) : Tensor();
+    Tensor known = find_value(t);
     bool fits = known && std::ranges::all_of(numbers_in(known), [](int64_t n) { return n == int32_t(n); });
     if (fits) return as_dtype(known, DType::i32);
     Tensor bounded = ops::minimum(t, number(t, most));
@@ -142,9 +130,7 @@ Tensor with_trailing_axes(const Tensor& x, int count) {
 Tensor count_up(const Extent& count, DType dtype) {
     if (auto* known = std::get_if<int64_t>(&count))
         return ops::arange({.start = 0, .stop = double(*known), .step = 1, .dtype = dtype});
-    Tensor numbers = ops::arange(Tensor(), std::get<Tensor>(count), Tensor(), {.dtype = dtype});
-    auto* followed = FollowScope::current();
-    return followed ? followed->assumed_vector(numbers) : numbers;
+    return with_unknown_length(ops::arange(Tensor(), std::get<Tensor>(count), Tensor(), {.dtype = dtype}));
 }
 
 Tensor moved_axis(const Tensor& x, int from, int to) {

@@ -14,9 +14,6 @@ namespace mge::onnx {
 
 // Throws Unsupported if it is known only at run time.
 int rank_of(const Tensor& t);
-std::optional<int> find_rank(const Tensor& t);
-// The size in every run; nullopt: it varies.
-std::optional<int64_t> fixed_extent(const Tensor& t, int axis);
 // The integers, or bools, of a constant.
 IntList numbers_in(const Tensor& constant);
 // The only number of a value; an error that names `what` otherwise.

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "libmge/model/import/onnx/shapes/other_extents.h"
-
 namespace mge::onnx {
 namespace {
 
@@ -30,7 +28,7 @@ void Growth::add(const GraphBuilder& builder, const Mark& since) {
         if (value.is_constant())
             own += counted_.insert(value.constant.address()).second ? value.spec.bytes() : 0;
         else if (Tensor known = builder.known_value(ValueId(i)))
-            own += known.spec().bytes() * (1 + other_runs);
+            own += known.spec().bytes() * 2;  // here and in symbolic inference
     }
     // Additions of inner nodes to the same graph are counted already.
     made_ = since.bytes + std::max(own, made_ - since.bytes);

@@ -30,8 +30,8 @@ public:
     Mark mark(const GraphBuilder& builder) const;
     // Counts the additions since the mark, including those of inner graphs.
     void add(const GraphBuilder& builder, const Mark& since);
-    // Everything exceeds the limit for a file of this size; the argument is the memory of other runs.
-    bool is_over(size_t known_of_others) const { return given_ + names_ + made_ + known_of_others > limit_; }
+    // Everything exceeds the limit for a file of this size; the argument is the memory of symbolic inference.
+    bool is_over(size_t inferred) const { return given_ + names_ + made_ + inferred > limit_; }
     size_t limit() const { return limit_; }
     size_t made() const { return names_ + made_; }
 

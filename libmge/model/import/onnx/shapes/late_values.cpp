@@ -49,24 +49,12 @@ std::vector<double> real_numbers_in(const Tensor& constant) {
     return numbers;
 }
 
-Extents other_extents(const Tensor& t, int rank) {
-    auto* followed = FollowScope::current();
-    Extents extents(static_cast<size_t>(rank));
-    for (int i = 0; followed && i < rank; ++i) extents[size_t(i)] = followed->find_other_extents(t, i);
-    return extents;
-}
-
-Tensor known_value(const Tensor& t) {
-    auto* followed = FollowScope::current();
-    return followed ? followed->find_value(t) : t.is_symbolic() ? Tensor() : t;
-}
-
 Tensor each_of(const Tensor& vector, int64_t i) { return cut(vector, 0, i, i + 1); }
 
 }  // namespace
 
 void require_equal(const Tensor& wanted, const Tensor& given, const std::string& claim) {
-    Tensor known = known_value(given), other = known_value(wanted);
+    Tensor known = find_value(given), other = find_value(wanted);
     if (!known || !other) {
         ops::assert_equal(wanted, given, {.max_error = 0, .claim = claim});
         return;
@@ -76,20 +64,19 @@ void require_equal(const Tensor& wanted, const Tensor& given, const std::string&
         if (numbers[i] != others[std::min(i, others.size() - 1)]) invalid(claim, ", got ", numbers[i]);
 }
 
-// Numbers that follow from sizes are checked in the runs used for tracing.
+// Numbers that follow from sizes may be proven to be within bounds.
 void require_within(const Tensor& given, int64_t least, int64_t most, const std::string& claim) {
     auto is_within = [&](int64_t n) { return n >= least && n <= most; };
-    if (Tensor known = known_value(given)) {
+    if (Tensor known = find_value(given)) {
         for (int64_t n : numbers_in(known))
             if (!is_within(n)) invalid(claim, ", got ", n);
         return;
     }
-    auto* followed = FollowScope::current();
-    auto extents = followed ? followed->find_other_numbers(given) : std::vector<OtherNumbers>();
-    bool holds = !extents.empty() && std::ranges::all_of(extents, [&](auto& runs) {
-        return runs && std::ranges::all_of(*runs, is_within);
-    });
-    if (holds) return;
+    auto extents = symbolic_value(given).elements;
+    bool is_proven = extents && std::ranges::all_of(*extents, [&](auto& extent) {
+                         return extent.lower() >= least && (most >= beyond || extent.upper() <= most);
+                     });
+    if (is_proven) return;
     Tensor wide = as_dtype(given, DType::i64);
     require_equal(ops::minimum(ops::maximum(wide, whole(least)), whole(most)), wide, claim);
 }
@@ -105,46 +92,45 @@ Tensor late_axes(const Tensor& axes, int rank) {
 }
 
 Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor& otherwise) {
-    if (auto rank = fixed_extent(otherwise, 0)) is_named(axes, int(*rank));
+    if (auto rank = find_extent(otherwise, 0)) is_named(axes, int(*rank));
     return ops::set_take({otherwise, as_dtype(numbers, DType::i64), as_index(axes)}, {.axes = {0}});
 }
 
 int length_of(const Tensor& vector, std::string_view what) {
-    auto length = rank_of(vector) == 1 ? fixed_extent(vector, 0) : std::nullopt;
+    auto length = rank_of(vector) == 1 ? find_extent(vector, 0) : std::nullopt;
     if (!length) unsupported(what, " whose length is known only at run time");
     if (*length > 2 * max_rank) invalid(what, " of ", *length, " numbers");
     return int(*length);
 }
 
 std::optional<Extents> known_extents(const Tensor& shape) {
-    auto* followed = FollowScope::current();
-    auto length = find_rank(shape) == 1 ? fixed_extent(shape, 0) : std::nullopt;
-    if (!followed || !length || *length > max_rank) return std::nullopt;
-    Extents extents = followed->find_other_numbers(shape);
-    extents.resize(size_t(*length));
-    for (auto& extent : extents)
-        if (extent && std::ranges::min(*extent) < 0) extent.reset();
+    auto length = find_rank(shape) == 1 ? find_extent(shape, 0) : std::nullopt;
+    if (!length || *length > max_rank) return std::nullopt;
+    Extents extents(static_cast<size_t>(*length));
+    if (auto known = symbolic_value(shape).elements)
+        for (size_t i = 0; i < extents.size(); ++i)
+            if ((*known)[i].lower() >= 0) extents[i] = (*known)[i];
     return extents;
 }
 
-Extents extents_of_numbers(const IntList& numbers) {
+Extents extents_of_shape(const Tensor& t) {
+    Shape shape = symbolic_shape(t);
     Extents extents;
-    for (int64_t number : numbers) extents.emplace_back().emplace().fill(number);
+    for (int i = 0; i < shape.rank(); ++i) extents.emplace_back(shape.extent(i));
     return extents;
 }
+
+Extents extents_of_numbers(const IntList& numbers) { return {numbers.begin(), numbers.end()}; }
 
 Tensor with_shape_of(const Tensor& made, const Tensor& shape) {
     return with_extents(made, known_extents(shape));
 }
 
 Tensor with_extents(const Tensor& made, const std::optional<Extents>& extents) {
-    auto* followed = FollowScope::current();
-    if (!followed || !extents || made.shape().is_known() || extents->size() > size_t(max_rank)) return made;
-    OtherShapes shapes;
-    for (size_t run = 0; run < other_runs; ++run)
-        for (auto& extent : *extents) shapes[run].push_back(extent.value_or(assumed_lengths)[run]);
-    followed->assume(made, shapes);
-    return made;
+    if (!extents || extents->size() > size_t(max_rank) || !made.is_symbolic()) return made;
+    Shape shape;
+    for (auto& extent : *extents) shape.push_back(extent ? *extent : unknown_extent(made, shape.rank()));
+    return assume(made, shape);
 }
 
 Tensor as_column(const Tensor& numbers, int trailing) {
@@ -291,7 +277,7 @@ Tensor late_padded(const Tensor& x, const Tensor& pads, const Tensor& axes, Outs
         Tensor left = each_of(before, i), right = each_of(after, i), extent = as_i64(extent_of(x, i));
         // Margins below 0 cut elements off before others are added.
         Tensor begin = above_zero(ops::neg(left)), end = ops::add(extent, ops::minimum(right, whole(0)));
-        Extents extents = other_extents(y, rank);
+        Extents extents = extents_of_shape(y);
         extents[size_t(i)].reset();
         y = with_extents(ops::slice({y, begin, above_zero(end)},
                                     {.items = {i, ops::bound_from_input, ops::bound_from_input, 1, 0}}),

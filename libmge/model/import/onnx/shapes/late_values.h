@@ -24,10 +24,11 @@ Tensor late_axes(const Tensor& axes, int rank);
 Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor& otherwise);
 // The length of a vector, which must be known.
 int length_of(const Tensor& vector, std::string_view what);
-// The sizes of a shape in other runs; nullopt: its rank differs between runs.
-using Extents = std::vector<OtherNumbers>;
+// Sizes, those of them that are known before a run.
+using Extents = std::vector<std::optional<SymbolicExtent>>;
+// Nullopt: the number of sizes is unknown.
 std::optional<Extents> known_extents(const Tensor& shape);
-// The same in every run.
+Extents extents_of_shape(const Tensor& t);
 Extents extents_of_numbers(const IntList& numbers);
 // A value with a shape known only at run time: it has that rank, and those sizes.
 Tensor with_extents(const Tensor& made, const std::optional<Extents>& extents);

@@ -89,7 +89,7 @@ private:
         if (!found || found->input == 0) return found ? std::optional(found->more) : std::nullopt;
         if (found->input > carried()) return std::nullopt;
         if (shifted(body_.graph.outputs()[found->input]) != Shifted{found->input, 1}) return std::nullopt;
-        Tensor start = site_.extents.find_value(body_.start[found->input - 1]);
+        Tensor start = find_value(body_.start[found->input - 1]);
         if (!start || start.spec().numel() != 1) return std::nullopt;
         return found->more + numbers_in(start)[0];
     }

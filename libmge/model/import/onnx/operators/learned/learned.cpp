@@ -182,7 +182,7 @@ Tensors import_label_encoder(const Site& site) {
 Tensors import_zip_map(const Site& site) {
     auto whole = site.attributes.integers("classlabels_int64s").value_or(IntList());
     size_t labels = std::max(whole.size(), site.attributes.words("classlabels_strings").size());
-    auto columns = site.extents.find_extent(site.in(0), site.rank(0) - 1);
+    auto columns = find_extent(site.in(0), site.rank(0) - 1);
     if (!labels || (columns && *columns != int64_t(labels)))
         invalid(counted(labels, "label"), " for ", site.in(0).shape());
     return {site.in(0)};

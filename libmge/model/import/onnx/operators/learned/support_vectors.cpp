@@ -156,7 +156,7 @@ Tensor coupled(const Site& site, const Tensor& r, int64_t k) {
     Tensors operands{ops::add(none, real(1 / double(k))),
                      as_literal(scalar_tensor(1, DType::boolean, host_device)), q};
     Arguments arguments;
-    for (auto& t : operands) arguments.add_like(site, t);
+    for (auto& t : operands) arguments.add_like(t);
     Tensors captured;
     auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
         const Tensor &p = in[0], &q = in[2];

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arithmetic on open dimensions, as exporters write it, at several sizes against ONNX Runtime."""
+
+import numpy as np
+import pytest
+from onnx_files import load, model_of, number, onnx, port, same_as_runtime
+
+node = onnx.helper.make_node
+KINDS = onnx.TensorProto
+
+
+def real(*shape):
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def sizes_of(x, *axes):
+    """Nodes for the sizes of x: scalars `x0`, `x1`, and vectors of one element `x0v`, `x1v`."""
+    nodes = [node("Shape", [x], [f"{x}_shape"])]
+    for axis in axes:
+        nodes += [
+            node("Gather", [f"{x}_shape", f"i{axis}"], [f"{x}{axis}"], axis=0),
+            node("Unsqueeze", [f"{x}{axis}", "first"], [f"{x}{axis}v"]),
+        ]
+    return nodes
+
+
+INDICES = [number(f"i{k}", k) for k in range(4)] + [number("first", [0])]
+
+
+@pytest.mark.parametrize("past", [0, 1, 7])
+def test_a_decoder_with_a_cache_that_may_be_empty(past, tmp_path):
+    """Heads of width 4, and a mask of the words that each word sees."""
+    nodes = [
+        *sizes_of("x", 0, 1),
+        *sizes_of("past", 2),
+        node("Concat", ["x0v", "x1v", "heads", "width"], ["apart"], axis=0),
+        node("MatMul", ["x", "w"], ["product"]),
+        node("Reshape", ["product", "apart"], ["split"]),
+        node("Transpose", ["split"], ["query"], perm=[0, 2, 1, 3]),
+        node("Concat", ["past", "query"], ["keys"], axis=2),
+        node("Shape", ["keys"], ["keys_shape"]),
+        node("Gather", ["keys_shape", "i2"], ["total"], axis=0),
+        node("Range", ["past2", "total", "one"], ["rows"]),
+        node("Range", ["zero", "total", "one"], ["columns"]),
+        node("Unsqueeze", ["rows", "second"], ["row_column"]),
+        node("LessOrEqual", ["columns", "row_column"], ["is_seen"]),
+        node("Unsqueeze", ["total", "first"], ["total_v"]),
+        node("Concat", ["x1v", "total_v"], ["mask_shape"], axis=0),
+        node("ConstantOfShape", ["mask_shape"], ["nothing"]),
+        node("Where", ["is_seen", "nothing", "far"], ["mask"]),
+        node("Transpose", ["keys"], ["turned"], perm=[0, 1, 3, 2]),
+        node("MatMul", ["query", "turned"], ["scores"]),
+        node("Add", ["scores", "mask"], ["masked"]),
+        node("Softmax", ["masked"], ["weights"], axis=-1),
+        node("MatMul", ["weights", "keys"], ["mixed"]),
+        node("Transpose", ["mixed"], ["beside"], perm=[0, 2, 1, 3]),
+        node("Concat", ["x0v", "x1v", "rest"], ["joined"], axis=0),
+        node("Reshape", ["beside", "joined"], ["y"]),
+    ]
+    weights = [
+        *INDICES,
+        number("heads", [2]),
+        number("width", [4]),
+        number("rest", [-1]),
+        number("second", [1]),
+        number("zero", 0),
+        number("one", 1),
+        number("w", np.eye(8) * 2, np.float32),
+        number("far", -1e9, np.float32),
+    ]
+    inputs = [port("x", ["batch", "seq", 8]), port("past", ["batch", 2, "past", 4])]
+    outputs = [port("y", ["batch", "seq", 8]), port("keys", ["batch", 2, "past + seq", 4])]
+    path = model_of(nodes, inputs, outputs, tmp_path, initializers=weights)
+    for batch, seq in ((1, 1), (2, 5)):
+        same_as_runtime(path, real(batch, seq, 8), real(batch, 2, past, 4))
+
+
+@pytest.mark.parametrize("seq", [1, 2, 9, 512])
+def test_names_that_are_expressions(seq, tmp_path):
+    """As torch.export writes constraints: the odd words less one are as many as the even ones."""
+    nodes = [
+        node("Slice", ["x", "one_v", "end", "second"], ["rest"]),
+        *sizes_of("rest", 0, 1),
+        node("Div", ["rest1", "two"], ["half"]),
+        node("Unsqueeze", ["half", "first"], ["half_v"]),
+        node("Concat", ["rest0v", "half_v", "two_v", "minus"], ["pairs"], axis=0),
+        node("Reshape", ["rest", "pairs"], ["paired"]),
+        node("ReduceSum", ["paired", "third"], ["sums"], keepdims=0),
+        node("Add", ["sums", "z"], ["y"]),
+    ]
+    weights = [
+        *INDICES,
+        number("one_v", [1]),
+        number("end", [2**62]),
+        number("second", [1]),
+        number("third", [2]),
+        number("two", 2),
+        number("two_v", [2]),
+        number("minus", [-1]),
+    ]
+    inputs = [port("x", ["b", "2*s + 1", 3]), port("z", ["b", "s", 3])]
+    path = model_of(nodes, inputs, [port("y", ["b", "s", 3])], tmp_path, initializers=weights)
+    same_as_runtime(path, real(2, 2 * seq + 1, 3), real(2, seq, 3))
+    assert load(path).input_shapes == {"x": ("b", "2*s + 1", 3), "z": ("b", "s", 3)}
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 30])
+def test_a_length_that_is_filled_up_to_a_multiple(length, tmp_path):
+    """Windows of 8, the last of them padded, and cut off again."""
+    nodes = [
+        *sizes_of("x", 0, 1),
+        node("Mod", ["x1", "eight"], ["over"]),
+        node("Sub", ["eight", "over"], ["missing"]),
+        node("Mod", ["missing", "eight"], ["more"]),
+        node("Unsqueeze", ["more", "first"], ["more_v"]),
+        node("Concat", ["zeros", "more_v", "zero_v"], ["pads"], axis=0),
+        node("Pad", ["x", "pads"], ["padded"]),
+        node("Reshape", ["padded", "windows"], ["cut"]),
+        node("ReduceMax", ["cut"], ["largest"], axes=[1], keepdims=1),
+        node("Sub", ["cut", "largest"], ["lower"]),
+        node("Concat", ["x0v", "rest", "width"], ["whole"], axis=0),
+        node("Reshape", ["lower", "whole"], ["filled"]),
+        node("Slice", ["filled", "zero_v", "x1v", "second"], ["y"]),
+    ]
+    weights = [
+        *INDICES,
+        number("eight", 8),
+        number("zeros", [0, 0, 0, 0]),
+        number("zero_v", [0]),
+        number("second", [1]),
+        number("windows", [-1, 8, 4]),
+        number("rest", [-1]),
+        number("width", [4]),
+    ]
+    ports = [port("x", ["b", "n", 4])], [port("y", ["b", "n", 4])]
+    path = model_of(nodes, *ports, tmp_path, initializers=weights)
+    for batch in (1, 3):
+        same_as_runtime(path, real(batch, length, 4))
+
+
+@pytest.mark.parametrize("kind", [KINDS.INT64, KINDS.FLOAT])
+def test_images_resized_by_sizes_that_are_computed(kind, tmp_path):
+    """Sizes that exporters compute as real numbers and round."""
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        node("Slice", ["shape", "zero_v", "two_v"], ["outer"]),
+        node("Slice", ["shape", "two_v", "four_v"], ["sides"]),
+        node("Cast", ["sides"], ["sides_as"], to=kind),
+        node("Mul", ["sides_as", "twice"], ["larger"]),
+        node("Cast", ["larger"], ["larger_sides"], to=KINDS.INT64),
+        node("Concat", ["outer", "larger_sides"], ["sizes"], axis=0),
+        node("Resize", ["x", "", "", "sizes"], ["up"], mode="nearest"),
+        node("Conv", ["up", "w"], ["y"], pads=[1, 1, 1, 1], strides=[2, 2]),
+        node("Add", ["y", "x"], ["z"]),
+    ]
+    dtype = np.int64 if kind == KINDS.INT64 else np.float32
+    weights = [
+        *(number(f"{name}_v", [n]) for name, n in (("zero", 0), ("two", 2), ("four", 4))),
+        number("twice", [2, 2], dtype),
+        number("w", np.arange(81).reshape(3, 3, 3, 3) / 81, np.float32),
+    ]
+    ports = [port("x", ["b", 3, "h", "w_"])], [port("z", ["b", 3, "h", "w_"])]
+    path = model_of(nodes, *ports, tmp_path, initializers=weights)
+    for shape in ((1, 3, 8, 8), (2, 3, 5, 12), (1, 3, 1, 1)):
+        same_as_runtime(path, real(*shape))
+
+
+def test_a_comparison_that_sizes_decide_stays_a_branch(tmp_path):
+    def branch(name, op, inputs):
+        return onnx.helper.make_graph([node(op, inputs, [name])], name, [], [port(name, None)])
+
+    nodes = [
+        *sizes_of("x", 1),
+        node("Greater", ["x1", "five"], ["is_long"]),
+        node(
+            "If",
+            ["is_long"],
+            ["y"],
+            then_branch=branch("t", "Neg", ["x"]),
+            else_branch=branch("e", "Relu", ["x"]),
+        ),
+    ]
+    ports = [port("x", ["b", "n"])], [port("y", ["b", "n"])]
+    path = model_of(nodes, *ports, tmp_path, initializers=[*INDICES, number("five", 5)])
+    for n in (0, 1, 5, 6, 40):
+        same_as_runtime(path, real(2, n))
+
+
+@pytest.mark.parametrize("op", ["Equal", "Greater", "Min", "Max"])
+def test_sizes_of_zero_are_no_constants(op, tmp_path):
+    """Sizes above 0 would decide these comparisons with small numbers."""
+    nodes = [
+        *sizes_of("x", 0),
+        node(op, ["x0", "number"], ["k"]),
+        node("Cast", ["k"], ["y"], to=KINDS.FLOAT),
+    ]
+    weights = [*INDICES, number("number", 0 if op in ("Equal", "Greater") else 1)]
+    path = model_of(nodes, [port("x", ["n"])], [port("y", [])], tmp_path, initializers=weights)
+    for n in (0, 1, 3):
+        same_as_runtime(path, real(n))
+
+
+def test_a_size_that_the_model_accepts_is_found_from_its_windows(tmp_path):
+    """Convolutions without margins, followed by a layer for one number of features."""
+    nodes = [
+        node("Conv", ["x", "w"], ["a"], strides=[3]),
+        node("Conv", ["a", "w"], ["b"], strides=[3]),
+        node("Conv", ["b", "w"], ["c"], strides=[3]),
+        node("Flatten", ["c"], ["d"]),
+        node("Gemm", ["d", "matrix"], ["y"]),
+    ]
+    weights = [
+        number("w", np.arange(20).reshape(2, 2, 5) / 20, np.float32),
+        number("matrix", np.arange(12).reshape(6, 2) / 12, np.float32),
+    ]
+    ports = [port("x", ["b", 2, "n"])], [port("y", ["b", 2])]
+    path = model_of(nodes, *ports, tmp_path, initializers=weights)
+    for batch in (1, 4):
+        same_as_runtime(path, real(batch, 2, 125))
+    with pytest.raises(RuntimeError, match="matmul"):
+        load(path)(real(1, 2, 64))
+
+
+def test_images_of_one_size_beside_an_open_batch(tmp_path):
+    """Halved five times, and flattened to a number of features that the file states."""
+    pools = [
+        node("MaxPool", [f"x{k}"], [f"x{k + 1}"], kernel_shape=[2, 2], strides=[2, 2])
+        for k in range(5)
+    ]
+    nodes = [*pools, node("Reshape", ["x5", "target"], ["y"])]
+    ports = [port("x0", ["b", 1, "h", "w"])], [port("y", [1, 49])]
+    path = model_of(nodes, *ports, tmp_path, initializers=[number("target", [1, 49])])
+    same_as_runtime(path, real(1, 1, 224, 224))
+    with pytest.raises(RuntimeError, match="reshape"):
+        load(path)(real(1, 1, 64, 64))
+
+
+def test_one_name_may_have_two_sizes_where_the_model_broadcasts(tmp_path):
+    """ONNX Runtime does not compare the sizes either."""
+    ports = [port("x", ["n", 2]), port("y", ["n", 2])], [port("z", ["n", 2])]
+    path = model_of([node("Add", ["x", "y"], ["z"])], *ports, tmp_path)
+    same_as_runtime(path, real(3, 2), real(1, 2))
