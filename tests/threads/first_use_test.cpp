@@ -37,13 +37,14 @@ void stop_at_last_allocation() {
 
 }  // namespace
 
-void* operator new(size_t size) {
+// Not inlined: the compiler would take free() for the wrong partner of new.
+[[gnu::noinline]] void* operator new(size_t size) {
     stop_at_last_allocation();
     if (void* block = std::malloc(size ? size : 1)) return block;
     throw std::bad_alloc();
 }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, size_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, size_t) noexcept { std::free(block); }
 
 namespace mge {
 namespace {
