@@ -38,7 +38,7 @@ CPU = "AMD EPYC"
 VARYING = [
     r"\d+(\.\d+)?(e[+-]\d+)? ?(ns|us|µs|ms|s)\b",
     r"(min|mean|median|max|percentile\(\d+%\)|cv|p\d+) = \d+(\.\d+)?",
-    r"\d+(\.\d+)? (samples/s|runs/s|FLOP/s|[KMGT]?FLOPS|GiB/s|GFLOP/s)"
+    r"\d+(\.\d+)? (samples/s|runs/s|FLOP/s|[KMGT]?FLOPS|GiB/s|GFLOP/s|[GT]OP/s)"
     r"( \(on a busy machine; it may be higher\))?",
     r"process peak \d+(\.\d+)? \w+",
     r"\b(sse4|avx2|avx_vnni|avx512|avx512_vnni|avx512_bf16|amx)\b",

@@ -15,6 +15,8 @@ std::span<const Entry> environment() {
         {"MGE_LOG",
          "Channels of the log on stderr, separated by commas, or all: dispatch, passes, memory, fastrun, "
          "program"},
+        {"MGE_MODEL_CACHE",
+         "Folder of the model cache; 0: none; default: mge/packed-weights in XDG_CACHE_HOME"},
         {"XDG_CACHE_HOME",
          "Folder of the fast-run cache mge/fastrun.sqlite; default: .cache in HOME, else in the home folder "
          "of the account, else a private folder in TMPDIR"},

@@ -268,7 +268,8 @@ void add_on_request(Job& job) {
     job.report["crew"] = {{"streams", o.run.streams},
                           {"loads", o.run.loads},
                           {"rate", o.run.rate},
-                          {"warmup_iterations", o.run.warmup_iterations}};
+                          {"warmup_iterations", o.run.warmup_iterations},
+                          {"model_cache", !o.algorithms.no_model_cache}};
     job.report["assertions_fail"] = !o.output.disable_assert_throw;
     if (!o.output.dump_outputs.empty()) job.report["dumped_outputs"] = o.output.dump_outputs;
     job.report["stored_options"] = job.session->fate_of_stored_options();

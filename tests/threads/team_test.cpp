@@ -333,7 +333,7 @@ TEST(OpenMpImports, AreRedirectedToTheTeamInItsScopeOnly) {
 TEST(OpenMpImports, WeightsArePackedWithTheThreadsOfTheProblem) {
     std::vector<float> weight(512 * 512, 1);
     long before = live_threads();
-    cpu::prepare_row({.n = 512, .k = 512, .stride_k = 512, .stride_n = 1}, weight.data(), 1, 1);
+    cpu::prepare_row({.n = 512, .k = 512, .stride_k = 512, .stride_n = 1}, weight.data(), 1, 1, {});
     EXPECT_EQ(live_threads(), before);
 }
 #endif

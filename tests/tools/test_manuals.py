@@ -88,6 +88,8 @@ def test_environment_matches_the_page(build_dir):
         "MGE_DISTRIBUTED_TIMEOUT",
         "MGE_FASTRUN_CACHE_DIR",
         "MGE_FASTRUN_CACHE_TYPE",
+        "MGE_RESTARTS",
+        "MGE_TRITON_BACKENDS",
     }
     assert set(documented) == set(known) - of_python
 

@@ -40,8 +40,12 @@ def test_second_start_writes_nothing(run_tool, model, cache):
     second = run_tool("load_and_run", model, "--iter", 1, env={"MGE_MODEL_CACHE": str(cache)})
     assert files_in(cache) == [file]
     assert file.stat().st_mtime_ns == written
-    outputs = [r.report["result"] for r in (first, second)]
-    assert outputs[0]["memory"]["packed_weights"] == outputs[1]["memory"]["packed_weights"] > 0
+    outputs = [r.result for r in (first, second)]
+    assert (
+        outputs[0]["memory_bytes"]["packed_weights"]
+        == outputs[1]["memory_bytes"]["packed_weights"]
+        > 0
+    )
 
 
 @pytest.mark.parametrize("how", ["flag", "variable"])
@@ -49,7 +53,7 @@ def test_is_off_on_request(run_tool, model, cache, how):
     flags = ["--no-model-cache"] if how == "flag" else []
     folder = str(cache) if how == "flag" else "0"
     result = run_tool("load_and_run", model, "--iter", 1, *flags, env={"MGE_MODEL_CACHE": folder})
-    assert result.returncode == 0
+    assert result.code == 0
     assert not cache.exists()
 
 
@@ -58,11 +62,11 @@ def test_encrypted_model_leaves_nothing(run_tool, model, cache, tmp_path):
     key.write_bytes(b"k" * 32)
     sealed = tmp_path / "net.enc"
     done = run_tool("mge-crypt", "encrypt", model, sealed, "--key-file", key)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     result = run_tool(
         "load_and_run", sealed, "--iter", 1, "--key-file", key, env={"MGE_MODEL_CACHE": str(cache)}
     )
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert not cache.exists()
 
 
@@ -70,32 +74,32 @@ def test_lite_and_loaded_models_share_it(run_tool, model, cache):
     lite = run_tool(
         "load_and_run", model, "--iter", 1, "--lite", env={"MGE_MODEL_CACHE": str(cache)}
     )
-    assert lite.returncode == 0, lite.stderr
+    assert lite.code == 0, lite.err
     (file,) = files_in(cache)
     plain = run_tool("load_and_run", model, "--iter", 1, env={"MGE_MODEL_CACHE": str(cache)})
-    assert plain.returncode == 0
+    assert plain.code == 0
     assert files_in(cache) == [file]
 
 
 def test_models_command_shows_and_clears(run_tool, model, cache):
     env = {"MGE_MODEL_CACHE": str(cache)}
-    assert run_tool("mge-fastrun-cache", "models", env=env).report["result"]["packed_weights"] == 0
+    assert run_tool("mge-fastrun-cache", "models", env=env).result["packed_weights"] == 0
     run_tool("load_and_run", model, "--iter", 1, env=env)
     shown = run_tool("mge-fastrun-cache", "models", env=env)
-    assert "1 packed weight" in shown.stdout
-    assert shown.report["result"]["packed_weights"] == 1
+    assert "1 packed weight" in shown.out
+    assert shown.result["packed_weights"] == 1
     cleared = run_tool("mge-fastrun-cache", "models", "--clear", env=env)
-    assert cleared.report["result"]["cleared"] == 1
+    assert cleared.result["cleared"] == 1
     assert files_in(cache) == []
     off = run_tool("mge-fastrun-cache", "models", env={"MGE_MODEL_CACHE": "0"})
-    assert off.report["result"]["is_on"] is False
-    assert "off" in off.stdout
+    assert off.result["is_on"] is False
+    assert "off" in off.out
 
 
 def test_folder_of_others_is_refused(run_tool, model, cache):
     cache.mkdir(mode=0o777)
     cache.chmod(0o777)
     result = run_tool("load_and_run", model, "--iter", 1, env={"MGE_MODEL_CACHE": str(cache)})
-    assert result.returncode == 0
-    assert "other users can write" in result.stderr
+    assert result.code == 0
+    assert "other users can write" in result.err
     assert files_in(cache) == []

@@ -28,9 +28,8 @@ void add(CLI::App& app, AlgorithmOptions& o) {
             "stays so"))
         ->type_name("FILE");
     cli::add_key_options(app, o.cache_key, "the key of an encrypted cache (default: the model's)", "cache-");
-    app.add_flag_callback(
-        "--no-model-cache", [] { ::setenv("MGE_MODEL_CACHE", "0", 1); },
-        "Pack the weights anew, and keep no copies for the next start (see MGE_MODEL_CACHE)");
+    app.add_flag("--no-model-cache", o.no_model_cache,
+                 "Pack the weights anew, and keep no copies for the next start (see MGE_MODEL_CACHE)");
     app.add_option_function<std::string>(
            "--workspace-limit",
            [&o](const std::string& bytes) {
@@ -41,6 +40,8 @@ void add(CLI::App& app, AlgorithmOptions& o) {
 }
 
 void check(const AlgorithmOptions& o) {
+    // Lite reads it, too.
+    if (o.no_model_cache) ::setenv("MGE_MODEL_CACHE", "0", 1);
     if (o.fast_run && o.full_run)
         throw_user("--fast-run", "contradicts --full-run; give one of them", ErrorClass::value);
     if (o.shared_batch_size > 0 && !o.measures() && o.cache.empty())

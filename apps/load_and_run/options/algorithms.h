@@ -19,6 +19,7 @@ struct AlgorithmOptions {
     std::string cache;          // path; empty: the default one
     cli::KeyOptions cache_key;  // key of an encrypted cache; default: the model's
     uint64_t workspace_limit = UINT64_MAX;
+    bool no_model_cache = false;
 
     bool measures() const { return fast_run || full_run; }
 };
