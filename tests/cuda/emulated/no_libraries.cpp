@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA's libraries have nothing to run on here: their families are listed, and refuse.
 #include "libmge/device/cuda/library.h"
-#include "libmge/ops/linalg/matmul_cublaslt.h"
+#include "libmge/ops/linalg/matmul_algorithms.h"
 #include "libmge/ops/nn/attention/algorithms.cuda.h"
-#include "libmge/ops/nn/convolution/cudnn.h"
+#include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 #include "libmge/ops/quantize/convolution/step_convolution.cuda.h"
 
 namespace mge::cuda {
