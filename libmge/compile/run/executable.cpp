@@ -10,6 +10,7 @@
 #include "libmge/compile/program.h"
 #include "libmge/compile/run/compiled_context.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/graph/place.h"
 
 namespace mge {
@@ -117,10 +118,10 @@ struct Executable::State {
     }
 
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
-        Graph placed = place_inputs(graph, places);
-        if (!options.no_profiling_on_shape_change) return Program::compile(placed, inputs, options);
-        if (first) return Program::compile(placed, inputs, with_known_algorithms(options, *first));
-        return first = Program::compile(placed, inputs, options);
+        Graph placed = place_inputs(infer_with_names(graph, inputs), places);
+        if (!options.no_profiling_on_shape_change) return Program::compile(placed, options);
+        if (first) return Program::compile(placed, with_known_algorithms(options, *first));
+        return first = Program::compile(placed, options);
     }
 
     std::vector<DeviceId> own_places() const {
