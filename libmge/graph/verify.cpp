@@ -81,6 +81,7 @@ void verify_outputs(const Graph& graph, NodeId id, const KnownValues& known) {
 
 void verify_place(const Graph& graph, NodeId id) {
     auto& node = graph.node(id);
+    if (node.outputs.empty()) return;
     for (ValueId output : node.outputs)
         MGE_CHECK(graph.value(output).device == graph.place(node), label(graph, id),
                   " has outputs on different devices");
