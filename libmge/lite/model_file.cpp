@@ -60,9 +60,7 @@ ModelFile read_packed(const ModelBytes& given_file, const Configuration& given, 
                              result.configuration, result.extra_info);
         keep_cache(packed.parts, file.label, result);
     }
-    result.model = mge::open_part(packed, file.label, open_options(result.configuration));
-    result.model.is_public =
-        file.is_public && (packed.parts.model_cipher.empty() || packed.parts.model_cipher == mge::no_cipher);
+    result.model = mge::open_part(packed, file, open_options(result.configuration));
     return result;
 }
 

@@ -27,8 +27,6 @@ Bytes read_file(const std::string& path) {
 
 std::span<const std::byte> bytes_of(const Bytes& bytes) { return std::as_bytes(std::span(bytes)); }
 
-bool is_plain(const std::string& cipher) { return cipher.empty() || cipher == mge::no_cipher; }
-
 }  // namespace
 
 struct ModelPacker::Parts {
@@ -41,7 +39,7 @@ struct ModelPacker::Parts {
     // The model's information completed with the fields that the format requires, as text.
     mge::PackedInfo complete_info() const {
         std::string text(info.begin(), info.end());
-        if (!is_plain(header.info_cipher)) {
+        if (!mge::is_plain_cipher(header.info_cipher)) {
             auto plain =
                 mge::decrypt_to_memory(bytes_of(info), "the information", {header.info_cipher, model_keys()});
             text = mge::text_of(plain.span());
@@ -57,7 +55,7 @@ struct ModelPacker::Parts {
         if (kind == mge::ModelKind::packed)
             throw Error(
                 "the model to pack is packed already; `mge-dump unpack` gives the model that is in it");
-        if (is_plain(header.model_cipher) && !kind)
+        if (mge::is_plain_cipher(header.model_cipher) && !kind)
             throw Error(
                 "the model to pack has an unknown format; set_header() sets its cipher if it has one");
     }
@@ -95,11 +93,13 @@ void ModelPacker::set_header(std::string model_decryption_method, std::string in
                              bool is_fast_run_cache) {
     as_lite_error([&] {
         for (auto& name : {model_decryption_method, info_decryption_method})
-            if (!is_plain(name)) mge::find_cipher(name);
+            if (!mge::is_plain_cipher(name)) mge::find_cipher(name);
     });
     auto& header = parts_->header;
-    header.model_cipher = is_plain(model_decryption_method) ? mge::no_cipher : model_decryption_method;
-    header.info_cipher = is_plain(info_decryption_method) ? mge::no_cipher : info_decryption_method;
+    header.model_cipher =
+        mge::is_plain_cipher(model_decryption_method) ? mge::no_cipher : model_decryption_method;
+    header.info_cipher =
+        mge::is_plain_cipher(info_decryption_method) ? mge::no_cipher : info_decryption_method;
     header.is_fast_run_cache = is_fast_run_cache;
 }
 
@@ -112,7 +112,7 @@ void ModelPacker::pack_model() {
         parts.name = complete.name;
         parts.info_parser = mge::default_info_parser;
         parts.model = bytes_of(parts_->model);
-        bool is_text = !parts_->info.empty() && is_plain(parts.info_cipher);
+        bool is_text = !parts_->info.empty() && mge::is_plain_cipher(parts.info_cipher);
         parts.info = is_text ? std::as_bytes(std::span(complete.json)) : bytes_of(parts_->info);
         parts.cache = bytes_of(parts_->cache);
         parts.binary_cache = bytes_of(parts_->binary_cache);

@@ -78,7 +78,9 @@ Model open_as(const Kind& kind, const ModelBytes& file, const OpenOptions& optio
     default_threads();
     cpu_isa();
     OnHost scope;
-    return kind.open(file, options);
+    Model model = kind.open(file, options);
+    if (kind.kind != ModelKind::packed) model.is_public = file.is_public;  // open_part() knows that of a part
+    return model;
 }
 
 const Kind* find_kind(std::span<const std::byte> bytes) {
@@ -92,10 +94,6 @@ std::string first_bytes(std::span<const std::byte> bytes) {
     for (auto byte : bytes.first(std::min<size_t>(bytes.size(), 12)))
         stream << std::setw(2) << int(byte) << ' ';
     return stream.str();
-}
-
-bool names_cipher(const OpenOptions& options) {
-    return !options.cipher.empty() && options.cipher != no_cipher;
 }
 
 void refuse_plain(const ModelBytes& file, const OpenOptions& options) {
@@ -129,7 +127,7 @@ Unsealed unseal(const ModelBytes& file, const OpenOptions& options) {
         return from_envelope(decrypt_to_memory(file.bytes, file.label, {cipher, options.key}), file.label,
                              cipher);
     };
-    if (names_cipher(options)) return decrypt(options.cipher);
+    if (!is_plain_cipher(options.cipher)) return decrypt(options.cipher);
     auto* kind = find_kind(file.bytes);
     if (!kind)
         throw ModelError(text("'", file.label, "' is not a model this program knows: it has ",
@@ -148,7 +146,7 @@ Unsealed unseal(const std::string& path, const OpenOptions& options) {
     // that are used.
     PipeScope scope;
     std::string cipher = options.cipher;
-    if (!names_cipher(options)) cipher = is_encrypted_file(path) ? container_cipher : no_cipher;
+    if (is_plain_cipher(options.cipher)) cipher = is_encrypted_file(path) ? container_cipher : no_cipher;
     if (cipher != no_cipher)
         return from_envelope(decrypt_to_memory(path, {cipher, options.key}), path, cipher);
     auto file = MappedFile::open(path);
@@ -159,13 +157,8 @@ Model open_unsealed(const Unsealed& model, OpenOptions options) {
     // The key has already been used for the envelope.
     options.allow_plain |= model.was_sealed;
     Model opened = open_as(*find_kind(model.file.bytes), model.file, options);
-    opened.is_public |= model.file.is_public && find_kind(model.file.bytes)->kind != ModelKind::packed;
     if (auto* mapped = MappedFile::of(model.file.bytes.data())) mapped->require_whole();
     return opened;
-}
-
-bool is_plain(const PackedParts& parts) {
-    return parts.model_cipher.empty() || parts.model_cipher == no_cipher;
 }
 
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options) {
@@ -174,8 +167,7 @@ Model open_packed_model(const ModelBytes& file, const OpenOptions& options) {
     rows_of_packed_cache(packed.parts, here.label);  // its user refuses an invalid one
     OpenOptions inner = options;
     inner.has_compressed_weights |= packed.info.has_compression;
-    Model model = open_part({packed.parts, {}, {}, packed.model, packed.owner}, file.label, inner);
-    model.is_public = file.is_public && is_plain(packed.parts);
+    Model model = open_part({packed.parts, {}, {}, packed.model, packed.owner}, file, inner);
     if (!packed.info.json.empty()) model.metadata["lite_info"] = packed.info.json;
     return model;
 }
@@ -195,15 +187,16 @@ ModelBytes decrypt_model(const std::string& path, const OpenOptions& options) {
     return unseal(path, options).file;
 }
 
-Model open_part(const UnsealedParts& packed, const std::string& label, const OpenOptions& options) {
+Model open_part(const UnsealedParts& packed, const ModelBytes& packed_file, const OpenOptions& options) {
     const std::string& cipher = packed.parts.model_cipher;
-    ModelBytes file{packed.model, packed.owner, label};
-    if (is_plain(packed.parts)) refuse_plain(file, options);
+    const bool is_plain = is_plain_cipher(cipher);
+    ModelBytes file{packed.model, packed.owner, packed_file.label, packed_file.is_public && is_plain};
+    if (is_plain) refuse_plain(file, options);
     auto* kind = find_kind(packed.model);
     // Only proper models: nested packed models could exhaust the stack.
     if (!kind || kind->kind == ModelKind::packed || kind->kind == ModelKind::encrypted) {
-        if (!is_plain(packed.parts)) throw_no_model(label, cipher);
-        throw ModelError(text("'", label, "': what is packed in it is not a model"));
+        if (!is_plain) throw_no_model(file.label, cipher);
+        throw ModelError(text("'", file.label, "': what is packed in it is not a model"));
     }
     Model model = open_as(*kind, file, options);
     model.format = "packed " + model.format;

@@ -59,7 +59,7 @@ MGE_API ModelBytes decrypt_model(const std::string& path, const OpenOptions& opt
 MGE_API ModelBytes decrypt_model(const ModelBytes& file, const OpenOptions& options = {});
 
 struct UnsealedParts;
-// The model of a packed file whose parts were decrypted.
-MGE_API Model open_part(const UnsealedParts& packed, const std::string& label, const OpenOptions& options);
+// The model of a packed file, whose parts were decrypted.
+MGE_API Model open_part(const UnsealedParts& packed, const ModelBytes& file, const OpenOptions& options);
 
 }  // namespace mge

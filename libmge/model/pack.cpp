@@ -31,8 +31,6 @@ std::span<const std::byte> bytes(const Octets* vector) {
 }
 std::string string(const flatbuffers::String* s) { return s ? s->str() : std::string(); }
 
-bool is_plain(const std::string& cipher) { return cipher.empty() || cipher == no_cipher; }
-
 bool looks_like_json(std::span<const std::byte> info) { return !info.empty() && info[0] == std::byte('{'); }
 
 // A tool of MegEngine swaps the names of the two ciphers. Such a file is detected by plain content with a
@@ -40,8 +38,8 @@ bool looks_like_json(std::span<const std::byte> info) { return !info.empty() && 
 void undo_swapped_names(PackedParts& parts, const std::string& label) {
     if (parts.info_cipher == parts.model_cipher) return;
     bool plain_info = looks_like_json(parts.info), plain_model = recognise_model(parts.model).has_value();
-    bool swapped = (is_plain(parts.model_cipher) && !plain_model && plain_info) ||
-                   (is_plain(parts.info_cipher) && !plain_info && !parts.info.empty() && plain_model);
+    bool swapped = (is_plain_cipher(parts.model_cipher) && !plain_model && plain_info) ||
+                   (is_plain_cipher(parts.info_cipher) && !plain_info && !parts.info.empty() && plain_model);
     if (!swapped) return;
     log_warning(
         text("'", label, "' names the ciphers of model and info the wrong way round; they are exchanged"));
@@ -56,14 +54,14 @@ struct Opened {
 
 Opened open_part(std::span<const std::byte> part, const std::string& cipher, std::shared_ptr<const void> file,
                  const std::string& label, const KeyProvider& key) {
-    if (is_plain(cipher)) return {part, std::move(file)};
+    if (is_plain_cipher(cipher)) return {part, std::move(file)};
     auto content = std::make_shared<SecretBytes>(decrypt_to_memory(part, label, {cipher, key}));
     return {content->span(), content};
 }
 
 SecretBytes seal_part(std::span<const std::byte> part, const std::string& name, const std::string& label,
                       const KeyProvider& key) {
-    return is_plain(name) ? SecretBytes(part) : encrypt_in_memory(part, label, {name, key});
+    return is_plain_cipher(name) ? SecretBytes(part) : encrypt_in_memory(part, label, {name, key});
 }
 
 std::vector<uint8_t> build_table(const PackedParts& parts) {
@@ -220,11 +218,11 @@ UnpackPaths unpack_model(const std::string& packed, const UnpackPaths& paths, co
     PackedModel model = open_packed(file->bytes(), file, packed, key);
     UnpackPaths written;
     if (!paths.model.empty()) {
-        write_bytes(paths.model, model.model, !is_plain(model.parts.model_cipher));
+        write_bytes(paths.model, model.model, !is_plain_cipher(model.parts.model_cipher));
         written.model = paths.model;
     }
     if (!paths.info.empty() && !model.info.json.empty()) {
-        write_bytes(paths.info, bytes_of(model.info.json), !is_plain(model.parts.info_cipher));
+        write_bytes(paths.info, bytes_of(model.info.json), !is_plain_cipher(model.parts.info_cipher));
         written.info = paths.info;
     }
     if (!paths.cache.empty() && !model.parts.cache.empty()) {

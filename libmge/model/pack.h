@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libmge/base/api.h"
@@ -17,6 +18,7 @@ namespace mge {
 struct CacheRow;
 
 inline constexpr const char* no_cipher = "NONE";
+inline bool is_plain_cipher(std::string_view name) { return name.empty() || name == no_cipher; }
 inline constexpr const char *default_info_parser = "LITE_default", *default_cache_parser = "LITE_parse_cache";
 
 // The parts as stored in the file. The spans point into it.
