@@ -240,14 +240,15 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
         if (auto weight = known.find(key, given, used)) return weight;
     }
     // Without the lock: others pack their own meanwhile.
-    auto kept = cache ? cache->find(copy_key(key, given, used), bytes(used)) : StorageRef{};
-    const bool is_kept = bool(kept);
-    auto packed =
-        std::make_shared<const PackedWeight>(is_kept ? kept : queue_of(host_device).allocate(bytes(used)));
-    if (!is_kept) {
+    const Fingerprint name = cache ? copy_key(key, given, used) : Fingerprint{};
+    StorageRef memory = cache ? cache->find(name, bytes(used)) : StorageRef{};
+    const bool is_new = !memory;
+    if (is_new) memory = queue_of(host_device).allocate(bytes(used));
+    auto packed = std::make_shared<const PackedWeight>(std::move(memory));
+    if (is_new) {
         ThreadScope scope(bytes(used) < worth_a_team ? 1 : threads);
         pack(given, data, used, packed->data());
-        if (cache) cache->add(copy_key(key, given, used), packed, packed->data(), bytes(used));
+        if (cache) cache->add(name, packed, packed->data(), bytes(used));
     }
     std::lock_guard lock(known.mutex);
     if (auto weight = known.find(key, given, used)) return weight;
