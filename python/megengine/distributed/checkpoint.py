@@ -315,17 +315,13 @@ def _rename(part: Path, final: Path) -> None:
 def _write_index(part: Path, kind: str) -> None:
     homes: dict[str, str] = {}
     for path in sorted(part.glob(f"{kind}-*.safetensors")):
-        for name in _opened(path):
+        for name in safetensors_files.open_file(path):
             homes.setdefault(name, path.name)
     if not homes:
         return
     total = sum(path.stat().st_size for path in part.glob(f"{kind}-*.safetensors"))
     index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(homes.items()))}
     _write(part / f"{kind}.safetensors.index.json", json.dumps(index, indent=1).encode())
-
-
-def _opened(path: Path) -> safetensors_files.SafetensorsFile:
-    return safetensors_files.SafetensorsFile(memoryview(path.read_bytes()), f"'{path}'")
 
 
 def load(
@@ -372,7 +368,7 @@ def load(
     rank, count = _group_place(_as_group(group))
     own: Mapping = {}
     if count == described["processes"] and (home / _own_name(rank)).exists():
-        own = _opened(home / _own_name(rank))
+        own = safetensors_files.open_file(home / _own_name(rank))
     if model is not None:
         _load_model(home, model, own)
     if optimizer is not None:

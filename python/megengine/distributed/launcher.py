@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting the processes that train together."""
 
-import ctypes
 import functools
 import multiprocessing
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
@@ -16,18 +14,15 @@ from ..device import what_is_xpu
 from ..logger import get_logger
 from . import group
 from .helper import get_device_count_by_fork
-from .run import RESTARTS
+from .run import GRACE_SECONDS, RESTARTS, end_with_parent
 from .server import Server
 
-_GRACE_SECONDS = 5  # time for a process to end after a signal
 _LOOK_SECONDS = 0.5  # interval between checks of processes that have not reported their end
-_PR_SET_PDEATHSIG = 1  # option of prctl(2): the signal that a process gets when its parent ends
 
 
 def _end_with(parent: int) -> None:
     """End this process as ``_end`` does when its parent ends."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGTERM))
+    end_with_parent()
     if os.getppid() != parent:  # before the system knew
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -227,7 +222,7 @@ def _end(processes: list) -> None:
         if process.is_alive():
             process.terminate()
             os.kill(process.pid, signal.SIGCONT)  # a stopped process ends, too
-    end = time.monotonic() + _GRACE_SECONDS
+    end = time.monotonic() + GRACE_SECONDS
     for process in processes:
         while process.is_alive() and time.monotonic() < end:
             time.sleep(0.01)  # join with a timeout would also wait for the process's children

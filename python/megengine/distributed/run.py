@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 
 RESTARTS = "MGE_RESTARTS"  # variable with the number of restarts so far
-_GRACE_SECONDS = 5  # time for a process to end after a signal
+GRACE_SECONDS = 5  # time for a process to end after a signal
 _LOOK_SECONDS = 0.05  # interval between checks of processes
 _PR_SET_PDEATHSIG = 1  # option of prctl(2): the signal that a process gets when its parent ends
 
@@ -59,9 +59,10 @@ def _free_port() -> int:
         return listening.getsockname()[1]
 
 
-def _end_with_parent() -> None:
-    """Called in a new process: it ends with this one."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGTERM))
+def end_with_parent() -> None:
+    """End this process when its parent ends, where the system supports that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGTERM))
 
 
 def _started(options: argparse.Namespace, restarts: int) -> list[subprocess.Popen]:
@@ -81,8 +82,7 @@ def _started(options: argparse.Namespace, restarts: int) -> list[subprocess.Pope
         for rank in range(count):
             own = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
             environment = {**os.environ, **common, **own}
-            on_linux = _end_with_parent if sys.platform == "linux" else None
-            processes.append(subprocess.Popen(command, env=environment, preexec_fn=on_linux))
+            processes.append(subprocess.Popen(command, env=environment, preexec_fn=end_with_parent))
     except BaseException:
         _end(processes)
         raise
@@ -106,7 +106,7 @@ def _end(processes: list[subprocess.Popen]) -> None:
         if process.poll() is None:
             process.terminate()
             process.send_signal(signal.SIGCONT)  # a stopped process ends, too
-    end = time.monotonic() + _GRACE_SECONDS
+    end = time.monotonic() + GRACE_SECONDS
     for process in processes:
         try:
             process.wait(max(0, end - time.monotonic()))

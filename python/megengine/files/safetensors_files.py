@@ -227,6 +227,21 @@ class SafetensorsFile(Mapping):
             )
 
 
+def open_file(path: str | os.PathLike, place=None) -> SafetensorsFile:
+    """Map a file: only its header is read until a tensor is.
+
+    Args:
+        path: of the file.
+        place: as for ``SafetensorsFile``.
+    Raises:
+        OSError: it cannot be opened.
+        SafetensorsError: it is damaged.
+    """
+    with open_input(path) as stream:
+        content, _ = rest_of(stream)
+    return SafetensorsFile(content, f"'{os.fspath(path)}'", place)
+
+
 class Shards(Mapping):
     """The tensors of several files that an index names.
 
@@ -249,9 +264,7 @@ class Shards(Mapping):
         for home in dict.fromkeys(map(str, self._homes.values())):
             is_beside = home not in ("", "..") and Path(home).name == home
             _check(is_beside, label, f"the index names {home!r}, which is not a file next to it")
-            with open_input(index.parent / home) as stream:
-                content, _ = rest_of(stream)
-            self._files[home] = SafetensorsFile(content, f"'{index.parent / home}'", place)
+            self._files[home] = open_file(index.parent / home, place)
         for name, home in self._homes.items():
             _check(name in self._files[home], label, f"'{home}' has no tensor {name!r}")
 
