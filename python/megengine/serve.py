@@ -17,13 +17,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from megenginelite import LiteConfig
 from megenginelite.global_setting import LiteGlobal
 from megenginelite.network import get_model_io_info
 from megenginelite.struct import LiteDeviceType
 
 from . import _mge
-from .serving.model import CIPHER, ServedModel, read_key
+from .serving.model import ServedModel, config_of
 from .serving.repository import Service, write_mlserver, write_triton
 
 # Exit codes, see docs/error-codes.md.
@@ -169,12 +168,8 @@ def check_model(service: Service) -> None:
     Raises:
         ServeError: the model or the key cannot be read or used.
     """
-    config = LiteConfig()
     try:
-        if service.key_file is not None:
-            LiteGlobal.update_decryption_key(CIPHER, read_key(service.key_file))
-            config.bare_model_cryption_name = CIPHER
-        get_model_io_info(service.model, config)
+        get_model_io_info(service.model, config_of(service.key_file))
         if (service.max_batch or 1) > 1:
             model = ServedModel(service.model, service.key_file, max_batch=1)
             model.require_batch()

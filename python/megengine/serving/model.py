@@ -12,22 +12,16 @@ import numpy as np
 from megenginelite import LiteConfig, LiteGlobal, LiteNetwork
 from megenginelite.struct import LiteAlgoSelectStrategy, LiteDeviceType, LiteTensorPhase
 
-CIPHER = "aes-256-gcm"
+_CIPHER = "aes-256-gcm"
 DEFAULT_MAX_BATCH = 32
 _MAX_KNOWN_SHAPES = 4096
 _DEVICES = {"cpu": LiteDeviceType.LITE_CPU, "cuda": LiteDeviceType.LITE_CUDA}
 
-# The names of the Open Inference Protocol. Lite has no other element types.
-_PROTOCOL_NAMES = {
-    "float32": "FP32",
-    "float16": "FP16",
-    "int64": "INT64",
-    "int32": "INT32",
-    "int16": "INT16",
-    "int8": "INT8",
-    "uint32": "UINT32",
-    "uint16": "UINT16",
-    "uint8": "UINT8",
+# Names of element types in the Open Inference Protocol, also of those that Lite does not have.
+PROTOCOL_NAMES = {"bool": "BOOL"}
+PROTOCOL_NAMES |= {f"float{bits}": f"FP{bits}" for bits in (16, 32, 64)}
+PROTOCOL_NAMES |= {
+    f"{kind}{bits}": f"{kind.upper()}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
 }
 
 
@@ -52,7 +46,7 @@ class TensorInfo:
     @property
     def datatype(self) -> str:
         """The element type's name in the Open Inference Protocol, such as ``"FP32"``."""
-        return _PROTOCOL_NAMES[self.dtype.name]
+        return PROTOCOL_NAMES[self.dtype.name]
 
     @property
     def sizes(self) -> list[int]:
@@ -323,11 +317,7 @@ def _load(
     device: str,
     max_batch: int | None,
 ) -> LiteNetwork:
-    config = LiteConfig(_DEVICES[device])
-    if key_file is not None:
-        LiteGlobal.update_decryption_key(CIPHER, read_key(key_file))
-        config.bare_model_cryption_name = CIPHER
-    network = LiteNetwork(config)
+    network = LiteNetwork(config_of(key_file, device))
     if threads and device == "cpu":
         network.threads_number = threads
     if fast_run_cache is not None:
@@ -337,6 +327,23 @@ def _load(
         policy = LiteAlgoSelectStrategy.LITE_ALGO_PROFILE
         network.set_network_algo_policy(policy, shared_batch_size=max_batch or DEFAULT_MAX_BATCH)
     return network
+
+
+def config_of(key_file: str | Path | None, device: str = "cpu") -> LiteConfig:
+    """Return Lite's settings for a model, and give Lite its key.
+
+    Args:
+        key_file: the key of an encrypted model.
+        device: ``"cpu"`` or ``"cuda"``.
+    Raises:
+        OSError: the key cannot be read.
+        ValueError: the file has no key.
+    """
+    config = LiteConfig(_DEVICES[device])
+    if key_file is not None:
+        LiteGlobal.update_decryption_key(_CIPHER, read_key(key_file))
+        config.bare_model_cryption_name = _CIPHER
+    return config
 
 
 def read_key(path: str | Path) -> bytes:

@@ -6,19 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .model import ServedModel, TensorInfo, array_of
+from .model import PROTOCOL_NAMES, ServedModel, TensorInfo, array_of
 
-DTYPES = {
-    "FP64": "float64",
-    "FP32": "float32",
-    "FP16": "float16",
-    "BOOL": "bool",
-    **{
-        f"{kind}INT{bits}": f"{kind.lower()}int{bits}" for kind in ("U", "") for bits in (8, 16, 32)
-    },
-    "INT64": "int64",
-    "UINT64": "uint64",
-}
+DTYPES = {name: dtype for dtype, name in PROTOCOL_NAMES.items()}
 
 
 def arrays_of(
