@@ -9,6 +9,10 @@ Example:
 
 from typing import TYPE_CHECKING
 
+from . import _other_engine  # noqa: F401
+
+# isort: split
+# Load the library.
 from . import _environment, _mge  # noqa: F401
 from ._mge import InternalError
 from .tensor import Parameter, Tensor

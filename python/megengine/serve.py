@@ -237,7 +237,7 @@ def require_package(package: str) -> None:
         ServeError: it is not.
     """
     if importlib.util.find_spec(package) is None:
-        raise ServeError(DEVICE, f"{package} is not installed: run pip install 'megengine[serve]'")
+        raise ServeError(DEVICE, f"{package} is not installed: run pip install 'mge-engine[serve]'")
 
 
 def run_mlserver(service: Service) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-# The library for deployment, which the wheel of megenginelite contains, and megengine's.
+# The library for deployment, which the wheel mge-engine-lite contains, and megengine's.
 _SONAMES = ("liblite_shared.so.0", "libmge.so.0")
 _VARIABLE = "LITE_LIB_PATH"
 
@@ -175,7 +175,7 @@ def _places() -> Iterator[str]:
     around = os.path.dirname(package)
     yield package
     yield os.path.join(package, "libs")
-    yield os.path.join(around, "megengine")  # the wheel of megengine
+    yield os.path.join(around, "megengine")  # the wheel mge-engine
     yield os.path.join(os.path.dirname(around), "lib")  # a build tree
 
 
@@ -199,7 +199,7 @@ def _open() -> ctypes.CDLL:
     else:
         advice = (
             f"Looked for {' and '.join(_SONAMES)} in {', '.join(_places())} and where the system "
-            f"looks. Install the wheel of megenginelite or megengine, put <build tree>/python on "
+            f"looks. Install mge-engine-lite or mge-engine, put <build tree>/python on "
             f"PYTHONPATH, or name the library in {_VARIABLE}."
         )
     raise ImportError(f"megenginelite cannot open its library: {reason}. {advice}")

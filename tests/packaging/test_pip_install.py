@@ -49,9 +49,9 @@ def test_package_is_the_installed_one(site, python):
 
 
 def test_version_is_defined_once(site, python):
-    (metadata,) = site.glob("megengine-*.dist-info")
+    (metadata,) = site.glob("mge_engine-*.dist-info")
     version = python("import megengine._mge; print(megengine._mge.__version__)").strip()
-    assert metadata.name == f"megengine-{version}.dist-info"
+    assert metadata.name == f"mge_engine-{version}.dist-info"
     with open(ROOT / "pyproject.toml", "rb") as file:
         assert "version" not in tomllib.load(file)["project"]
 

@@ -78,7 +78,7 @@ def test_the_names_of_a_module_are_complete_when_they_are_read(module, later):
 
 
 def test_installation_has_the_version():
-    assert importlib.metadata.version("megengine") == megengine.engine_version
+    assert importlib.metadata.version("mge-engine") == megengine.engine_version
 
 
 # Only what the package depends on can be imported; sysconfig looks for a module of its own.
@@ -110,7 +110,7 @@ except ModuleNotFoundError as error:
 def test_every_module_is_imported_without_optional_packages():
     done = subprocess.run([sys.executable, "-c", WITHOUT_OTHERS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "pip install megengine[tensorboard]" in done.stdout
+    assert "pip install 'mge-engine[tensorboard]'" in done.stdout
 
 
 def test_package_names_can_be_imported():

@@ -38,7 +38,7 @@ def test_without_the_package_the_error_names_it(models, run_serve):
     done = run_serve(models["classifier"], python=sys.executable)
     assert done.returncode == 4
     assert done.stderr == (
-        "megengine.serve: mlserver is not installed: run pip install 'megengine[serve]'\n"
+        "megengine.serve: mlserver is not installed: run pip install 'mge-engine[serve]'\n"
     )
 
 

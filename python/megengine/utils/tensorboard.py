@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs, texts and numbers as files of TensorBoard; needs its package,
-``pip install megengine[tensorboard]``."""
+``pip install 'mge-engine[tensorboard]'``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _tensorboard() -> SimpleNamespace:
         }
     except ImportError as e:
         raise NotAvailableModuleError(
-            "megengine.utils.tensorboard needs TensorBoard: pip install megengine[tensorboard]"
+            "megengine.utils.tensorboard needs TensorBoard: pip install 'mge-engine[tensorboard]'"
             f" ({e})"
         ) from e
     return SimpleNamespace(**found)
