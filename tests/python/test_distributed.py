@@ -77,7 +77,7 @@ def test_a_group_of_one(process):
     assert dist.get_backend() == "auto"
     dist.backend = "nccl"
     assert dist.backend == dist.get_backend() == "nccl"
-    with pytest.raises(AssertionError, match="different ones below 1"):
+    with pytest.raises(AssertionError, match="distinct and below 1"):
         dist.new_group([0, 1])
     with pytest.raises(AssertionError, match="one process has no server"):
         dist.get_client()
@@ -114,7 +114,7 @@ def test_collectives_of_one_process_keep_values_and_gradients(process, name):
     ],
 )
 def test_list_of_ranks_is_not_a_group(process, call):
-    with pytest.raises(TypeError, match=r"group is a Group, .* got \[0\]"):
+    with pytest.raises(TypeError, match=r"group must be a Group, .* got \[0\]"):
         call(group=[0])
 
 
@@ -194,9 +194,9 @@ def test_the_search_for_devices_counts():
 @pytest.mark.parametrize(
     "arguments, kind, text",
     [
-        (("localhost", 0, 1, 1, 0), ValueError, "rank is below 1"),
-        (("localhost", "0", 1, 0, 0), TypeError, "port is a whole number"),
-        ((1, 0, 1, 0, 0), TypeError, "master_ip is a text"),
+        (("localhost", 0, 1, 1, 0), ValueError, "rank must be below 1"),
+        (("localhost", "0", 1, 0, 0), TypeError, "port must be an integer"),
+        ((1, 0, 1, 0, 0), TypeError, "master_ip must be a string"),
     ],
 )
 def test_wrong_groups_are_refused(nothing, arguments, kind, text):
@@ -265,7 +265,7 @@ def test_one_client_notifies_the_others(clients):
 def test_missing_process(nothing, monkeypatch, rank):
     monkeypatch.setattr(dist.meeting, "_PATIENCE_SECONDS", 0.5)
     server = dist.Server()
-    with pytest.raises(RuntimeError, match=f"process {1 - rank} has not come within 0.5 s"):
+    with pytest.raises(RuntimeError, match=f"process {1 - rank} has not joined within 0.5 s"):
         dist.init_process_group("localhost", server.py_server_port, 2, rank, 0)
     assert not dist.is_distributed()
     late = dist.Client("localhost", server.py_server_port)

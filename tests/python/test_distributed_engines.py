@@ -137,15 +137,15 @@ def test_launchers_are_read_from_the_environment(environment, expected):
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        (TORCHRUN | {"RANK": "4"}, "RANK is 4 and WORLD_SIZE 4; the rank has to be below"),
-        (TORCHRUN | {"RANK": "one"}, "RANK is 'one'; it has to be a number"),
+        (TORCHRUN | {"RANK": "4"}, "RANK is 4 and WORLD_SIZE 4; the rank must be below"),
+        (TORCHRUN | {"RANK": "one"}, "RANK is 'one'; it must be a number"),
         (
             {k: v for k, v in TORCHRUN.items() if k != "MASTER_ADDR"},
             "RANK and WORLD_SIZE are set, but not MASTER_ADDR",
         ),
         (
             {k: v for k, v in TORCHRUN.items() if k != "MASTER_PORT"},
-            "MASTER_PORT is not set; it has to be a number",
+            "MASTER_PORT is not set; it must be a number",
         ),
         (
             TORCHRUN | {"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"},
@@ -160,5 +160,5 @@ def test_contradicting_variables_are_refused(environment, message):
 
 def test_some_arguments_alone_are_refused(monkeypatch):
     monkeypatch.setattr(dist.group, "_process", None)
-    with pytest.raises(TypeError, match="world_size is a whole number, got None"):
+    with pytest.raises(TypeError, match="world_size must be an integer, got None"):
         dist.init_process_group("localhost", 0)

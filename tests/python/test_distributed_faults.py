@@ -161,7 +161,7 @@ dist.init_process_group()
     )
     for process in processes:
         _, error = process.communicate(timeout=60)
-        assert "uses MGE 9.9 over gloo" in error and "all have to use the same" in error
+        assert "uses MGE 9.9 over gloo" in error and "all must use the same" in error
 
 
 def test_a_process_that_does_not_prove_itself_is_refused():
@@ -208,7 +208,7 @@ def test_the_time_limit_is_an_argument():
             os._exit(code)
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
-    with pytest.raises(ValueError, match="timeout is -1; it has to be a number of seconds above 0"):
+    with pytest.raises(ValueError, match="timeout is -1; it must be a number of seconds above 0"):
         dist.init_process_group("localhost", 1, 2, 0, 0, timeout=-1)
 
 

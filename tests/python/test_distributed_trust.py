@@ -75,9 +75,9 @@ def in_turn(server, *calls):
 def test_a_client_with_another_secret_is_refused(server, monkeypatch, secret):
     monkeypatch.setenv(SECRET, secret) if secret else monkeypatch.delenv(SECRET)
     begin = time.monotonic()
-    with pytest.raises(ConnectionError, match=f"another secret: set {SECRET} to the same"):
+    with pytest.raises(ConnectionError, match=f"its secret differs: set {SECRET} to the same"):
         client_of(server)
-    with pytest.raises(ConnectionError, match="another secret"):
+    with pytest.raises(ConnectionError, match="its secret differs"):
         dist.init_process_group("localhost", server.py_server_port, 2, 1, 0)
     assert time.monotonic() - begin < 20  # it is not tried again for a minute
 
@@ -188,7 +188,7 @@ def test_unencodable_texts_are_an_error_of_the_call(server):
 def test_only_client_calls_are_answered(server):
     client = client_of(server)
     for name in ("answer", "__init__", "_wait", "calls", "nothing"):
-        with pytest.raises(RuntimeError, match=f"there is no call '{name}'"):
+        with pytest.raises(RuntimeError, match=f"there is no method '{name}'"):
             client._call(name)
     with pytest.raises(RuntimeError, match="argument"):
         client._call("user_set")
@@ -200,9 +200,9 @@ def test_clients_with_different_world_sizes_raise(server, sizes):
     for value in (7, None):
         calls = [(c.bcast_val, None, "b", n) for c, n in zip(clients, sizes, strict=True)]
         calls[-1] = (clients[-1].bcast_val, value, "b", sizes[-1])
-        assert all("one client says that" in text for text in in_turn(server, *calls))
+        assert all("one client expects" in text for text in in_turn(server, *calls))
     calls = [(c.group_barrier, "b", n) for c, n in zip(clients, sizes, strict=True)]
-    assert all("one client says that" in text for text in in_turn(server, *calls))
+    assert all("one client expects" in text for text in in_turn(server, *calls))
     # It is over: the next ones agree.
     agreed = [(c.bcast_val, 1, "b", len(sizes)) for c in clients]
     assert in_turn(server, *agreed) == ["1"] * len(sizes)

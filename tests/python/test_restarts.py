@@ -51,7 +51,7 @@ def test_one_process_starts_again_too():
 
 
 def test_wrong_numbers_are_refused():
-    with pytest.raises(ValueError, match="max_restarts is at least 0, .* got -1"):
+    with pytest.raises(ValueError, match="max_restarts must be at least 0, .* got -1"):
         launched(print, max_restarts=-1)
     with pytest.raises(ValueError, match="0 for processes on several machines, got 2"):
         launched(print, world_size=4, max_restarts=2)
@@ -154,8 +154,8 @@ def test_the_command_starts_a_script_again(script):
     assert sorted(done.stdout.splitlines()) == ["total 3.0 restarts 2"] * 2
     lines = [line for line in done.stderr.splitlines() if line.startswith("[launch]")]
     assert lines == [
-        "[launch] process 1 has ended with code 7; restart 1 of 2",
-        "[launch] process 1 has ended with code 7; restart 2 of 2",
+        "[launch] process 1 ended with exit code 7; restart 1 of 2",
+        "[launch] process 1 ended with exit code 7; restart 2 of 2",
     ]
     assert "RuntimeWarning" not in done.stderr
 
@@ -163,10 +163,10 @@ def test_the_command_starts_a_script_again(script):
 def test_the_command_fails_as_the_last_attempt(script):
     done = run("-n", 2, "--max-restarts", 1, script, 5)
     assert done.returncode == 7
-    assert "[launch] process 1 has ended with code 7\n" in done.stderr
+    assert "[launch] process 1 ended with exit code 7\n" in done.stderr
     for arguments, text in (
-        (("-n", 0, script), "--processes is at least 1, got 0"),
-        (("--max-restarts", -1, script), "--max-restarts is at least 0, got -1"),
+        (("-n", 0, script), "--processes must be at least 1, got 0"),
+        (("--max-restarts", -1, script), "--max-restarts must be at least 0, got -1"),
     ):
         done = run(*arguments)
         assert done.returncode == 2 and text in done.stderr

@@ -55,8 +55,8 @@ def time_limit(given: float | None = None) -> float:
         seconds = float(value)
     if not 0 < seconds <= MAX_SECONDS:
         raise ValueError(
-            f"[distributed] {name} is {value!r}; it has to be a number of seconds above 0, at most "
-            f"{MAX_SECONDS:.0f}"
+            f"[distributed] {name} is {value!r}; it must be a number of seconds above 0 and "
+            f"at most {MAX_SECONDS:.0f}"
         )
     return seconds
 
@@ -103,7 +103,7 @@ def _secret_of_file(folder: Path) -> bytes:
         status = os.fstat(descriptor)
         is_private = status.st_uid == os.getuid() and not status.st_mode & 0o077
         if not (is_private and stat.S_ISREG(status.st_mode) and status.st_size >= _LEAST_SECRET):
-            raise PermissionError(f"{path} is not a file of this user alone")
+            raise PermissionError(f"{path} must belong to this user and be readable by no one else")
         return file.read(1024)
 
 
@@ -120,7 +120,7 @@ def _receive(connection: socket.socket, count: int, end: float) -> bytes:
         _wait_until(connection, end)
         part = connection.recv(min(count - len(data), 1 << 20))
         if not part:
-            raise ConnectionResetError("the other end has closed the connection")
+            raise ConnectionResetError("the peer has closed the connection")
         data += part
     return bytes(data)
 
@@ -140,7 +140,7 @@ def welcome(connection: socket.socket, secret: bytes, end: float) -> None:
     Args:
         end: when to give up, by ``time.monotonic``.
     Raises:
-        WrongSecretError: the other end does not know the secret.
+        WrongSecretError: the peer does not know the secret.
         OSError: the connection is lost, or the time is over.
     """
     ours = secrets.token_bytes(_RANDOM_BYTES)
@@ -149,7 +149,7 @@ def welcome(connection: socket.socket, secret: bytes, end: float) -> None:
     theirs, proof = answer[:_RANDOM_BYTES], answer[_RANDOM_BYTES:]
     if not hmac.compare_digest(proof, _proof(secret, b"guest", ours, theirs)):
         _send(connection, _NO_PROOF, end)
-        raise WrongSecretError("the other end does not know the secret")
+        raise WrongSecretError("the peer does not know the secret")
     _send(connection, _proof(secret, b"host", theirs, ours), end)
 
 
@@ -159,7 +159,7 @@ def introduce(connection: socket.socket, secret: bytes, end: float) -> None:
     Args:
         end: when to give up, by ``time.monotonic``.
     Raises:
-        WrongSecretError: the other end does not know the secret.
+        WrongSecretError: the peer does not know the secret.
         OSError: the connection is lost, or the time is over.
     """
     challenge = _receive(connection, len(_NAME) + _RANDOM_BYTES, end)
@@ -170,7 +170,7 @@ def introduce(connection: socket.socket, secret: bytes, end: float) -> None:
     proof = _receive(connection, _PROOF_BYTES, end)
     if not hmac.compare_digest(proof, _proof(secret, b"host", ours, theirs)):
         raise WrongSecretError(
-            "it has another secret: set MGE_DISTRIBUTED_SECRET to the same text in all processes"
+            "its secret differs: set MGE_DISTRIBUTED_SECRET to the same text in all processes"
         )
 
 
@@ -198,13 +198,13 @@ def receive_message(connection: socket.socket, end: float) -> bytes:
     (count,) = _LENGTH.unpack(_receive(connection, _LENGTH.size, end))
     if count > MAX_MESSAGE_BYTES:
         raise ConnectionError(
-            f"a message of {count} bytes is announced, at most {MAX_MESSAGE_BYTES} are allowed"
+            f"a message of {count} bytes is announced, but at most {MAX_MESSAGE_BYTES} are allowed"
         )
     return _receive(connection, count, end)
 
 
 def is_closed(connection: socket.socket) -> bool:
-    """True if the other end has closed the connection. It may not have sent anything unread."""
+    """True if the peer has closed the connection. It may not have sent anything unread."""
     connection.setblocking(False)
     try:
         return not connection.recv(1, socket.MSG_PEEK)
@@ -251,4 +251,6 @@ class Listener(socketserver.ThreadingTCPServer):
         self.serve(request)
 
     def handle_error(self, request, client_address) -> None:
-        get_logger().debug("[distributed] guest %s is turned away", client_address, exc_info=True)
+        get_logger().debug(
+            "[distributed] connection from %s is refused", client_address, exc_info=True
+        )

@@ -155,7 +155,7 @@ def save(
         {'step': 10, 'epoch': 1}
     """
     if step < 0:
-        raise ValueError(f"[save] step has to be at least 0, got {step}")
+        raise ValueError(f"[save] step must be at least 0, got {step}")
     writers = _Writers(_as_group(group))
     folder = Path(folder)
     part, final = folder / f".step-{step:08d}.part", _folder_of(folder, step)

@@ -73,7 +73,7 @@ def _check_cut(shape: Sequence[int], axis: int, group: Group | None) -> None:
     parts = _as_group(group).size
     extent = shape[axis] if shape else 1
     assert extent % parts == 0, (
-        f"axis {axis} has {extent} elements, which cannot be given to {parts} processes equally"
+        f"axis {axis} has {extent} elements, which {parts} processes cannot share equally"
     )
 
 

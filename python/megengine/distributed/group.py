@@ -59,7 +59,9 @@ class Group:
         >>> Group([0, 1])
         Traceback (most recent call last):
             ...
-        AssertionError: [Group] the ranks have to be different ones below 1, got [0, 1]
+        AssertionError: [Group] the ranks must be distinct and below 1, got [0, 1]
+        >>> group.comp_node, group.is_single_machine
+        (cpu0:2, True)
     """
 
     def __init__(self, proc_ranks: Sequence[int]) -> None:
@@ -75,7 +77,15 @@ class Group:
         self.proc_ranks = state.get("proc_ranks") or []
 
     def reset(self, proc_ranks: Sequence[int]) -> None:
-        """Give the group other processes."""
+        """Give the group other processes.
+
+        Example:
+            >>> init_process_group("localhost", 0, 1, 0, 0)
+            >>> group = Group([])  # all processes
+            >>> group.reset([0])
+            >>> group.size
+            1
+        """
         self.proc_ranks = list(proc_ranks)
         if self.proc_ranks:
             self.check(self.proc_ranks)
@@ -86,11 +96,14 @@ class Group:
         Raises:
             AssertionError: a rank is not below the number of processes, or there twice, or this
                 process is not among them.
+        Example:
+            >>> init_process_group("localhost", 0, 1, 0, 0)
+            >>> Group([]).check([0])
         """
         process, ranks = _this(), list(proc_ranks)
         is_right = all(isinstance(r, int) and 0 <= r < process.world_size for r in ranks)
         assert is_right and len(set(ranks)) == len(ranks), (
-            f"[Group] the ranks have to be different ones below {process.world_size}, got {ranks}"
+            f"[Group] the ranks must be distinct and below {process.world_size}, got {ranks}"
         )
         assert process.rank in ranks, (
             f"[Group] this is process {process.rank}, which is not among {ranks}"
@@ -140,9 +153,7 @@ def _as_group(group: Group | None) -> Group:
     if group is None:
         return WORLD
     if not isinstance(group, Group):
-        raise TypeError(
-            f"[distributed] group is a Group, as new_group makes it of ranks, got {group!r}"
-        )
+        raise TypeError(f"[distributed] group must be a Group, as new_group returns, got {group!r}")
     return group
 
 
@@ -201,9 +212,9 @@ def init_process_group(
     launch, is_served = _launch_of(master_ip, port, world_size, rank)
     device = launch.local_rank if device is None else device
     if not isinstance(device, int):
-        raise TypeError(f"[init_process_group] device is a whole number, got {device!r}")
+        raise TypeError(f"[init_process_group] device must be an integer, got {device!r}")
     assert _process is None or _process.world_size == 1, (
-        "[init_process_group] this process belongs to several already; it can be called once"
+        "[init_process_group] this process is already in a group; call it once"
     )
     place = launch.rank, launch.world_size
     process = _Process(
@@ -233,11 +244,11 @@ def _launch_of(
     if all(value is None for value in given.values()):
         return find_launch(), False
     for name, value in given.items():
-        kind, words = (str, "a text") if name == "master_ip" else (int, "a whole number")
+        kind, words = (str, "a string") if name == "master_ip" else (int, "an integer")
         if not isinstance(value, kind):
-            raise TypeError(f"[init_process_group] {name} is {words}, got {value!r}")
+            raise TypeError(f"[init_process_group] {name} must be {words}, got {value!r}")
     if not 0 <= rank < world_size:
-        raise ValueError(f"[init_process_group] rank is below {world_size}, got {rank}")
+        raise ValueError(f"[init_process_group] rank must be below {world_size}, got {rank}")
     return Launch(rank, world_size, rank, "", master_ip, port), True
 
 
@@ -374,7 +385,7 @@ def get_client() -> Client:
         ['digits', 'digits']
     """
     meeting = _this().meeting
-    assert meeting is not None, "[get_client] one process has no server"
+    assert meeting is not None, "[get_client] a group of one process has no server"
     return meeting.client
 
 

@@ -52,14 +52,14 @@ def get_device_count_by_fork(device_type: str) -> int:
     try:
         if not receiver.poll(_PROBE_SECONDS):
             raise RuntimeError(
-                f"[get_device_count_by_fork] the process that looks for devices of type "
+                f"[get_device_count_by_fork] the process that counts devices of type "
                 f"{device_type!r} has not answered within {_PROBE_SECONDS} s"
             )
         count, error = receiver.recv()
     except EOFError:
         process.join()
         raise RuntimeError(
-            f"[get_device_count_by_fork] the process that looks for devices of type "
+            f"[get_device_count_by_fork] the process that counts devices of type "
             f"{device_type!r} has ended with exit code {process.exitcode}"
         ) from None
     finally:
@@ -310,7 +310,7 @@ class AllreduceCallback(BackwardCallback):
             f"[AllreduceCallback] reduce_method must be 'sum' or 'mean', got {reduce_method!r}"
         )
         assert bucket_bytes > 0, (
-            f"[AllreduceCallback] bucket_bytes has to be positive, got {bucket_bytes}"
+            f"[AllreduceCallback] bucket_bytes must be positive, got {bucket_bytes}"
         )
         self._reduce_method = reduce_method
         self._group = _as_group(group)

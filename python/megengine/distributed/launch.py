@@ -89,7 +89,7 @@ def find_launch(environment: Mapping[str, str] = os.environ) -> Launch:
             raise ValueError(
                 f"[init_process_group] {found[0].name}'s variables say process {first.rank} of "
                 f"{first.world_size}, {launcher.name}'s say process {launch.rank} of "
-                f"{launch.world_size}; unset those of the launcher that was not used"
+                f"{launch.world_size}; unset the variables of the launcher that was not used"
             )
     return launches[0]
 
@@ -100,7 +100,7 @@ def _read(launcher: _Launcher, environment: Mapping[str, str]) -> Launch:
     if not 0 <= rank < world_size:
         raise ValueError(
             f"[init_process_group] {launcher.rank} is {rank} and {launcher.world_size} "
-            f"{world_size}; the rank has to be below the number of processes"
+            f"{world_size}; the rank must be below the number of processes"
         )
     local_rank = _number(launcher.local_rank, environment, rank)
     if launcher.engine or world_size == 1:
@@ -117,14 +117,14 @@ def _number(name: str, environment: Mapping[str, str], default: int | None = Non
         return int(text or "")
     except ValueError:
         state = "is not set" if text is None else f"is {text!r}"
-        raise ValueError(f"[init_process_group] {name} {state}; it has to be a number") from None
+        raise ValueError(f"[init_process_group] {name} {state}; it must be a number") from None
 
 
 def _torchrun_master(environment: Mapping[str, str]) -> tuple[str, int]:
     if "MASTER_ADDR" not in environment:
         raise ValueError(
             "[init_process_group] RANK and WORLD_SIZE are set, but not MASTER_ADDR and "
-            "MASTER_PORT, by which processes find the first one"
+            "MASTER_PORT, the address of the first process"
         )
     port = _number("MASTER_PORT", environment)
     # torchrun's own agent already serves at that port.

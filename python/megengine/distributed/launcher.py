@@ -97,12 +97,12 @@ class launcher:
         self.device_type = device_type
         self.backend = backend
         assert rank_start == 0 or port != 0, (
-            "[launcher] the first process is on another machine: name the port of its server"
+            "[launcher] the first process is on another machine: give the port of its server"
         )
         if max_restarts < 0 or (max_restarts and not self._is_alone()):
             raise ValueError(
-                f"[launcher] max_restarts is at least 0, and 0 for processes on several machines, "
-                f"got {max_restarts}"
+                f"[launcher] max_restarts must be at least 0, and 0 for processes on several "
+                f"machines, got {max_restarts}"
             )
         self.max_restarts = max_restarts
         functools.update_wrapper(self, func)

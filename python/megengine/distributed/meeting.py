@@ -167,7 +167,7 @@ class _Board:
                 self.client._call_patiently("group_barrier", key, len(values), patience=5)
             raise RuntimeError(
                 f"[init_process_group] process {others[0]} uses {values[others[0]]}, process "
-                f"{self.launch.rank} uses {mine}; all have to use the same"
+                f"{self.launch.rank} uses {mine}; all must use the same"
             )
 
 
@@ -185,7 +185,7 @@ def _request(other: int, get: Callable, *arguments):
         return get(*arguments, patience=_PATIENCE_SECONDS)
     except RuntimeError:
         raise RuntimeError(
-            f"[init_process_group] process {other} has not come within {_PATIENCE_SECONDS} s"
+            f"[init_process_group] process {other} has not joined within {_PATIENCE_SECONDS} s"
         ) from None
 
 

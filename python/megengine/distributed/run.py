@@ -32,24 +32,28 @@ def get_restart_count() -> int:
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m megengine.distributed.launch",
-        description="Start a script in several processes of this machine, as torchrun does. When "
+        description="Start a script in several processes of this machine, as torchrun does. If "
         "one fails, the others are ended, and all are started again up to --max-restarts times.",
     )
-    parser.add_argument("-n", "--processes", type=int, default=1, help="number of processes (1)")
-    parser.add_argument("--max-restarts", type=int, default=0, help="restarts after failures (0)")
     parser.add_argument(
-        "--port", type=int, default=0, help="port of the first process; 0: a free one"
+        "-n", "--processes", type=int, default=1, help="number of processes (default: 1)"
+    )
+    parser.add_argument(
+        "--max-restarts", type=int, default=0, help="number of restarts after failures (default: 0)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=0, help="port of the first process; 0 chooses a free one"
     )
     parser.add_argument(
         "-m", "--module", action="store_true", help="SCRIPT is the name of a module"
     )
     parser.add_argument("script")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="of the script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     options = parser.parse_args(arguments)
     if options.processes < 1:
-        parser.error(f"--processes is at least 1, got {options.processes}")
+        parser.error(f"--processes must be at least 1, got {options.processes}")
     if options.max_restarts < 0:
-        parser.error(f"--max-restarts is at least 0, got {options.max_restarts}")
+        parser.error(f"--max-restarts must be at least 0, got {options.max_restarts}")
     return options
 
 
@@ -146,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rank, code = failure
             is_last = restarts == options.max_restarts
             then = "" if is_last else f"; restart {restarts + 1} of {options.max_restarts}"
-            print(f"[launch] process {rank} has ended with code {code}{then}", file=sys.stderr)
+            print(f"[launch] process {rank} ended with exit code {code}{then}", file=sys.stderr)
     except _Terminated as terminated:
         code = -terminated.args[0]
     finally:

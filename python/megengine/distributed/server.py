@@ -65,7 +65,7 @@ class _Board:
     def answer(self, peer: socket.socket, method: str, arguments: tuple):
         """The result of a call."""
         if method not in self.calls:
-            raise ValueError(f"there is no call {method!r}")
+            raise ValueError(f"there is no method {method!r}")
         self._current.connection = peer
         return getattr(self, method)(*arguments)
 
@@ -104,11 +104,11 @@ class _Board:
     def _join(self, meetings: dict[str, _Meeting], key: str, size: int) -> _Meeting:
         """Takes part in a meeting. A new one begins when all have come."""
         if not isinstance(size, int) or size < 1:
-            raise ValueError(f"size is the number of clients, at least 1, got {size!r}")
+            raise ValueError(f"size must be the number of clients, at least 1, got {size!r}")
         meeting = meetings.setdefault(key, _Meeting(size))
         if size != meeting.size and not meeting.failure:  # some would wait forever, so all get an
             # error
-            meeting.failure = f"one client says that {size} take part, another {meeting.size}"
+            meeting.failure = f"one client expects {size} clients, another {meeting.size}"
             meeting.is_over = True
             self._changed.notify_all()
         meeting.come += 1
@@ -220,6 +220,7 @@ class Server:
         >>> client.user_set("epoch", 3)
         >>> client.user_get("epoch")
         3
+        >>> server.close()
     """
 
     def __init__(self, port: int = 0, host: str = "0.0.0.0") -> None:
@@ -291,7 +292,7 @@ class Client:
         except TimeoutError:
             raise TimeoutError(
                 f"[{method}] the server at {self.master_ip}:{self.port} has not answered in time: "
-                "it is stopped, or its machine is not reachable"
+                "it is stopped, or its machine is unreachable"
             ) from None
         except ValueError as error:
             raise ValueError(f"[{method}] {error}") from None
@@ -440,6 +441,12 @@ class Client:
 
         Args:
             key: name of the value.
+        Example:
+            >>> server = Server()
+            >>> client = Client("localhost", server.py_server_port)
+            >>> client.bcast_val("weights.pkl", "path", 2)
+            'weights.pkl'
+            >>> client.take_back("path")  # the second of the two clients has not read it
         """
         self._call("take_back", self._turn(key))
 

@@ -111,7 +111,7 @@ class ShardedOptimizer(Optimizer):
     ) -> None:
         if not (isinstance(optimizer_class, type) and issubclass(optimizer_class, Optimizer)):
             raise TypeError(
-                f"[ShardedOptimizer] optimizer_class is a subclass of Optimizer, got "
+                f"[ShardedOptimizer] optimizer_class must be a subclass of Optimizer, got "
                 f"{optimizer_class!r}"
             )
         self._group = _as_group(group)
@@ -311,6 +311,14 @@ class ShardedOptimizer(Optimizer):
         """The parts of the state that this process has.
 
         A part that several processes have, such as the number of steps, comes from each.
+
+        Example:
+            >>> import megengine.distributed as dist
+            >>> from megengine.optimizer import Adam
+            >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+            >>> optimizer = dist.ShardedOptimizer(Adam, [Parameter([1.0, 2.0])], lr=0.1)
+            >>> [(part.parameter, part.name, part.shape) for part in optimizer.state_parts()]
+            [(0, 'exp_avg', (2,)), (0, 'exp_avg_sq', (2,)), (0, 'step', ())]
         """
         number = {id(param): k for k, param in enumerate(self._get_params())}
         for piece in self._pieces():
@@ -402,6 +410,18 @@ class ShardedOptimizer(Optimizer):
         Args:
             read: called with the number of a parameter, the name of a state, and the first and the
                 last element plus one, or 0 and None for all of them; returns the elements.
+        Example:
+            >>> import megengine.distributed as dist
+            >>> from megengine.optimizer import SGD
+            >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+            >>> w = Parameter([1.0, 2.0])
+            >>> optimizer = dist.ShardedOptimizer(SGD, [w], lr=0.1, momentum=0.9)
+            >>> saved = {(0, "momentum_buffer"): np.array([3.0, 4.0], np.float32)}
+            >>> def read(number, name, begin, end):
+            ...     return saved[number, name][begin:end]
+            >>> optimizer.load_state_parts(read)
+            >>> optimizer.state_dict()["state"][0]["momentum_buffer"]
+            array([3., 4.], dtype=float32)
         """
         number = {id(param): k for k, param in enumerate(self._get_params())}
         for piece in self._pieces():

@@ -23,6 +23,11 @@ class varNode:
     Example:
         >>> [node.id for node in varNode("id:7", ["id:3"], "").dependence_list]
         ['id:3']
+        >>> node = varNode.get_varNode("id:7")
+        >>> [each.id for each in node.get_dependence_list()], node.get_reference_list()
+        (['id:3'], [])
+        >>> node.show_src_info()
+        <BLANKLINE>
     """
 
     var_node_dict: dict[str, "varNode"] = {}
@@ -129,7 +134,7 @@ def main() -> None:
         'usage:'
     """
     parser = argparse.ArgumentParser(description="find the values where accuracy is lost")
-    parser.add_argument("filename", help="what compare_binary_iodump printed")
+    parser.add_argument("filename", help="output of compare_binary_iodump")
     args = parser.parse_args()
     try:
         roots = parse(args.filename)

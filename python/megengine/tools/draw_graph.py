@@ -154,16 +154,29 @@ def main() -> None:
     """
     parser = argparse.ArgumentParser(description="draw a graph")
     parser.add_argument("-i", "--input", required=True, help="JSON file of a graph or profile")
-    parser.add_argument("-o", "--output", required=True, help="picture; its ending is the format's")
     parser.add_argument(
-        "-d", "--dest-nodes", help="numbers of variables, with commas: what they need"
+        "-o", "--output", required=True, help="picture to write; its ending selects the format"
     )
-    parser.add_argument("--depth", type=int, help="how many steps back from --dest-nodes")
-    parser.add_argument("--end-vars-from", help="leave out the operators in the graph of this file")
-    parser.add_argument("--profile", action="store_true", help="times, and sizes by them")
-    parser.add_argument("--prune-dangling-vars", action="store_true", help="no unused outputs")
-    parser.add_argument("--opr-attr", action="append", default=[], help="show this, too")
-    parser.add_argument("--output-format", default="dot", help="dot, png, pdf, svg ...")
+    parser.add_argument(
+        "-d",
+        "--dest-nodes",
+        help="draw only what these variables need; numbers separated by commas",
+    )
+    parser.add_argument("--depth", type=int, help="number of operators back from --dest-nodes")
+    parser.add_argument("--end-vars-from", help="omit operators that are also in this file's graph")
+    parser.add_argument(
+        "--profile", action="store_true", help="show times, and scale operators by them"
+    )
+    parser.add_argument("--prune-dangling-vars", action="store_true", help="omit unused outputs")
+    parser.add_argument(
+        "--opr-attr",
+        action="append",
+        default=[],
+        help="attribute of operators to show; may be repeated",
+    )
+    parser.add_argument(
+        "--output-format", default="dot", help="format of the picture: dot, png, pdf, svg, ..."
+    )
     args = parser.parse_args()
     kind = args.output_format.lstrip(".")
     path = Path(args.output).with_suffix(f".{kind}")

@@ -192,8 +192,10 @@ def main() -> None:
         'usage:'
     """
     parser = argparse.ArgumentParser(description="write graphs and plans of memory for TensorBoard")
-    parser.add_argument("-i", "--input", required=True, help="folder of --get-static-mem-info")
-    parser.add_argument("-o", "--output", required=True, help="folder for TensorBoard")
+    parser.add_argument(
+        "-i", "--input", required=True, help="folder written by load_and_run --get-static-mem-info"
+    )
+    parser.add_argument("-o", "--output", required=True, help="folder to write for TensorBoard")
     args = parser.parse_args()
     try:
         if convert(args) == 0:

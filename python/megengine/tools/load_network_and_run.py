@@ -40,27 +40,31 @@ _MISSING = ("focused-nvprof", "embed-input")
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="load a network and run it")
-    parser.add_argument("net", help="model file, of any kind that can be read")
+    parser.add_argument("net", help="model file of any readable format")
     for name in _SAME:
         names = [*_SHORT.get(name, ()), f"--{name}"]
-        parser.add_argument(*names, action="store_true", help="as of load_and_run")
+        parser.add_argument(*names, action="store_true", help="same as in load_and_run")
     for name in _OPTIMISATIONS:
         name = name.replace("_", "-")
-        parser.add_argument(f"--{name}", action="store_true", help="as of load_and_run")
+        parser.add_argument(f"--{name}", action="store_true", help="same as in load_and_run")
     for name in _SAME_WITH_VALUE:
-        parser.add_argument(*_SHORT.get(name, ()), f"--{name}", help="as of load_and_run")
+        parser.add_argument(*_SHORT.get(name, ()), f"--{name}", help="same as in load_and_run")
     parser.add_argument("--warm-up", default="0", help="untimed runs before the timed ones")
-    parser.add_argument("--custom-op-lib", help="a library with operators")
-    parser.add_argument("--dump-cpp-model", help="write the model as it is after the passes")
-    parser.add_argument("--load-input-data", help="pickle of an array, or of a dict of them")
-    parser.add_argument("--input-desc", help="shapes: name:d0,d1;name:d0")
-    parser.add_argument("--rng", help="how to make inputs: name:randint(low=0,high=9,size={});...")
-    parser.add_argument("--batchsize", type=int, help="first extent of every input")
-    parser.add_argument("--calc-output-rms", action="store_true", help="print the sizes of outputs")
-    parser.add_argument("--output-name", nargs="+", help="print only these outputs' sizes")
+    parser.add_argument("--custom-op-lib", help="library of additional operators")
+    parser.add_argument("--dump-cpp-model", help="write the optimised model to this file")
+    parser.add_argument("--load-input-data", help="pickle of an array or of a dict of arrays")
+    parser.add_argument("--input-desc", help="shapes of inputs: name:d0,d1;name:d0")
+    parser.add_argument("--rng", help="random inputs: name:randint(low=0,high=9,size={});...")
+    parser.add_argument("--batchsize", type=int, help="size of the first axis of every input")
+    parser.add_argument(
+        "--calc-output-rms", action="store_true", help="print the root mean square of each output"
+    )
+    parser.add_argument(
+        "--output-name", nargs="+", help="print the root mean square of these outputs only"
+    )
     parser.add_argument("--log", help="write the output to a file")
     for name in _MISSING:
-        parser.add_argument(f"--{name}", action="store_true", help="not in this version")
+        parser.add_argument(f"--{name}", action="store_true", help="not available in this version")
     return parser
 
 

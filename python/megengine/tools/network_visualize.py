@@ -78,15 +78,19 @@ def visualize(
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="show the contents and the cost of a model")
-    parser.add_argument("model_path", help="model file, of any kind that can be read")
-    parser.add_argument("--log_path", default="", help="folder for TensorBoard")
-    parser.add_argument("--load_input_data", help="without effect: the model does not run")
-    parser.add_argument("--bar_length_max", type=int, default=20, help="of the longest bar")
-    parser.add_argument("--cal_params", action="store_true", help="a table of weights")
-    parser.add_argument("--cal_flops", action="store_true", help="a table of operators")
-    parser.add_argument("--cal_activations", action="store_true", help="a table of results")
+    parser.add_argument("model_path", help="model file of any readable format")
+    parser.add_argument("--log_path", default="", help="folder to write for TensorBoard")
+    parser.add_argument("--load_input_data", help="ignored: the model does not run")
+    parser.add_argument("--bar_length_max", type=int, default=20, help="length of the longest bar")
+    parser.add_argument("--cal_params", action="store_true", help="print a table of weights")
+    parser.add_argument("--cal_flops", action="store_true", help="print a table of operators")
+    parser.add_argument(
+        "--cal_activations", action="store_true", help="print a table of activations"
+    )
     parser.add_argument("--logging_to_stdout", action="store_true", help="log the tables")
-    parser.add_argument("--all", action="store_true", help="all of it, the graph in ./log")
+    parser.add_argument(
+        "--all", action="store_true", help="print all tables; write the graph to ./log"
+    )
     return parser
 
 

@@ -18,22 +18,22 @@ _OPTIONS = ("sample_rate", "profile_device", "num_tensor_watch", "enable_cupti")
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="megengine.tools.profiler")
     parser.add_argument("-m", "--module", action="store_true", help="run a module, not a file")
-    parser.add_argument("-o", "--output", default="profile", help="folder of the files")
+    parser.add_argument("-o", "--output", default="profile", help="folder to write the profiles to")
     parser.add_argument(
         "-f",
         "--format",
         action="append",
         choices=sorted(Profiler.valid_formats),
-        help="format to write; may be given several times",
+        help="format to write; may be repeated",
     )
     parser.add_argument(
-        "--merge_trace_events", action="store_true", help="join the timelines of all processes"
+        "--merge_trace_events", action="store_true", help="merge the timelines of all processes"
     )
     parser.add_argument("--clean", action="store_true", help="remove older profiles first")
     for name in _OPTIONS:
-        parser.add_argument(f"--{name}", type=int, help="as of Profiler")
-    parser.add_argument("script", nargs="?", help="file, or with -m module, to run")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="of the script")
+        parser.add_argument(f"--{name}", type=int, help="same as in Profiler")
+    parser.add_argument("script", nargs="?", help="file to run; with -m a module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     return parser
 
 
