@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import inspect
 import pkgutil
+import re
 
 import pytest
 from interface_names import INTERFACE
@@ -84,6 +85,29 @@ WITHOUT_EXAMPLE = {
     "megengine.tools.graph_info_analyze.load_mem_info",
     "megengine.tools.graph_info_analyze.peak_mem_regist",
 }
+# Steps of a class that the library calls: an example that uses the class runs them.
+STEPS = {
+    *("forward", "backward", "apply", "apply_op", "fake_quant_forward", "get_kernel", "sample"),
+    *("create_cell", "init_hidden", "get_output_from_hidden"),
+    *("before_backward", "after_backward", "backward_has_failed"),
+    *("check_raw_file", "collect_class", "collect_samples", "bytes2array", "process", "untar"),
+    *("auto_naming_for_outputs", "clear_node", "describe", "make", "module_of"),
+    *("qparams", "value", "wrap", "wrap_safe"),
+}
+# Methods that fetch files, read archives of others or remove the user's files.
+METHODS_WITHOUT_EXAMPLE = {
+    "megengine.data.dataset.vision.cifar.CIFAR10.download",
+    "megengine.data.dataset.vision.imagenet.ImageNet.meta",
+    "megengine.data.dataset.vision.imagenet.ImageNet.valid_ground_truth",
+    "megengine.data.dataset.vision.mnist.MNIST.download",
+    "megengine.utils.persistent_cache.PersistentCacheOnServer.clean",
+}
+# Docstrings of methods that no program should call, or that have their example elsewhere.
+NEEDS_NONE = re.compile(r"No effect|Not available|As ``Tensor\.|.*\(deprecated|.* by functions")
+
+
+def is_ours(thing):
+    return str(getattr(thing, "__module__", None)).partition(".")[0] == "megengine"
 
 
 def public_things(name):
@@ -92,9 +116,8 @@ def public_things(name):
     public = INTERFACE.get(name, frozenset()) | set(getattr(module, "__all__", ()))
     for word in sorted(public):
         thing = None if word == "backend" else getattr(module, word, None)
-        if inspect.isclass(thing) or inspect.isroutine(thing):
-            if str(getattr(thing, "__module__", None)).partition(".")[0] == "megengine":
-                yield f"{name}.{word}", thing
+        if (inspect.isclass(thing) or inspect.isroutine(thing)) and is_ours(thing):
+            yield f"{name}.{word}", thing
 
 
 @pytest.mark.parametrize("name", module_names())
@@ -107,3 +130,45 @@ def test_everything_public_has_an_example(name):
         if ">>>" not in (thing.__doc__ or "") and not word.endswith(".main")
     }
     assert without <= WITHOUT_EXAMPLE
+
+
+def methods_of(kind):
+    """The functions of the public methods and properties that a class itself defines."""
+    for name, member in vars(kind).items():
+        if isinstance(member, property):
+            member = member.fget
+        elif isinstance(member, (classmethod, staticmethod)):
+            member = member.__func__
+        if not name.startswith("_") and inspect.isfunction(member):
+            yield name, member
+
+
+def is_shown(kind, name):
+    """Whether the docstrings of the class, its methods or its bases show a use of the method."""
+    for base in filter(is_ours, kind.__mro__):
+        own = dict(methods_of(base))
+        if name in own and ">>>" in (own[name].__doc__ or ""):
+            return True
+        texts = [base.__doc__, *(method.__doc__ for method in own.values())]
+        rows = [row for text in texts if text for row in text.splitlines()]
+        examples = "\n".join(row for row in rows if row.strip().startswith((">>>", "...")))
+        if re.search(rf"\.{name}\b", examples):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_every_public_method_is_shown(name):
+    """CONTRIBUTING.md has the rule."""
+    if name in OPTIONAL:
+        pytest.importorskip(OPTIONAL[name])
+    hidden = {
+        f"{kind.__module__}.{kind.__qualname__}.{word}"
+        for _, kind in public_things(name)
+        if inspect.isclass(kind)
+        for word, method in methods_of(kind)
+        if not (word in STEPS or word.startswith("calc_"))
+        if not NEEDS_NONE.match(method.__doc__ or "")
+        if not is_shown(kind, word)
+    }
+    assert hidden <= METHODS_WITHOUT_EXAMPLE

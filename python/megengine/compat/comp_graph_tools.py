@@ -118,6 +118,8 @@ class GraphInference:
         >>> size = file.write(b"") if net.dump(file).nr_opr == 1 else None
         >>> GraphInference(io.BytesIO(file.getvalue())).run([1.0, 2.0])
         OrderedDict([('y', array([3., 6.], dtype=float32))])
+        >>> GraphInference(io.BytesIO(file.getvalue())).input_shapes
+        {'x': (2,)}
     """
 
     def __init__(

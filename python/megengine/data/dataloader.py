@@ -39,6 +39,13 @@ class DataLoader:
         >>> from megengine.data.dataset import ArrayDataset
         >>> next(iter(DataLoader(ArrayDataset([1, 2]))))
         [array([1])]
+        >>> from megengine.data import SequentialSampler
+        >>> data = ArrayDataset(np.arange(3), np.array([0, 1, 1]))
+        >>> loader = DataLoader(data, SequentialSampler(data, batch_size=2))
+        >>> for values, classes in loader:
+        ...     print(values, classes)
+        [0 1] [0 1]
+        [2] [1]
     """
 
     def __init__(
@@ -99,11 +106,31 @@ class DataLoader:
         """No effect: the caller has to ensure that the batches in flight fit in memory."""
 
     def make_batch(self, samples: list):
-        """The batch of a list of samples."""
+        """The batch of a list of samples.
+
+        Example:
+            >>> from megengine.data.dataset import ArrayDataset
+            >>> loader = DataLoader(ArrayDataset([1, 2, 3]))
+            >>> loader.make_batch([(1,), (2,)])
+            [array([1, 2])]
+        """
         return self.collator.apply(self.transform.apply_batch(samples))
 
     def stream_batches(self) -> Iterator:
-        """Batches of a stream; the last one may be smaller."""
+        """Batches of a stream; the last one may be smaller.
+
+        Example:
+            >>> from megengine.data import StreamSampler
+            >>> from megengine.data.dataset import StreamDataset
+            >>> class Count(StreamDataset):
+            ...     def __init__(self):
+            ...         pass
+            ...     def __iter__(self):
+            ...         yield from ((k,) for k in range(3))
+            >>> loader = DataLoader(Count(), StreamSampler(batch_size=2))
+            >>> list(loader.stream_batches())
+            [[array([0, 1])], [array([2])]]
+        """
         size = self.sampler.batch_size
         samples = []
         for sample in self.dataset:

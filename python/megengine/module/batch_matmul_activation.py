@@ -25,6 +25,10 @@ class BatchMatMulActivation(Module):
     Example:
         >>> M.BatchMatMulActivation(2, 3, 4)(F.ones((2, 3, 5))).shape
         (2, 4, 5)
+        >>> layer = M.BatchMatMulActivation(2, 3, 4)
+        >>> layer.reset_parameters()  # draws the weight again
+        >>> layer.weight.shape
+        (2, 4, 3)
     """
 
     def __init__(

@@ -30,6 +30,8 @@ class MultiHeadAttention(Module):
         >>> x = F.ones((1, 3, 4))
         >>> M.MultiHeadAttention(4, 2)(x, x, x)[0].shape
         (1, 3, 4)
+        >>> attention = M.MultiHeadAttention(4, 2)
+        >>> attention.reset_parameters()  # draws the matrices again
     """
 
     def __init__(

@@ -26,6 +26,7 @@ class RNNCellBase(Module):
         >>> cell = M.RNNCell(3, 4)
         >>> isinstance(cell, RNNCellBase), cell.weight_ih.shape
         (True, (4, 3))
+        >>> cell.reset_parameters()  # draws the weights again
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int):
@@ -144,6 +145,7 @@ class RNNBase(Module):
         >>> net = M.LSTM(3, 4, num_layers=2)
         >>> isinstance(net, RNNBase), len(net.cells)
         (True, 2)
+        >>> net.reset_parameters()  # draws the weights again
     """
 
     def __init__(

@@ -91,6 +91,8 @@ class ProcessContext:
         2
         >>> while not context.join():
         ...     pass
+        >>> len(context.pids())
+        2
     """
 
     def __init__(self, processes: list, errors: list):

@@ -89,6 +89,10 @@ class ServedModel:
         ('batch', 2)
         >>> model.run({"x": np.ones((1, 2), "float32")})["y"]
         array([[2., 2.]], dtype=float32)
+        >>> model.batch_sizes
+        [1, 2, 4, 8, 16, 32]
+        >>> model.run_rows({"x": np.ones((70, 2), "float32")})["y"].shape
+        (70, 2)
     """
 
     def __init__(
@@ -137,6 +141,12 @@ class ServedModel:
 
         Raises:
             ValueError: there is none.
+        Example:
+            >>> from megengine.jit import trace
+            >>> double = trace(lambda x: x * 2, symbolic=True, capture_as_const=True)
+            >>> _ = double(Tensor([[1.0, 2.0]]))
+            >>> _ = double.dump("double.mge", arg_names=["x"])
+            >>> ServedModel("double.mge").require_batch()
         """
         if not self.has_batch:
             raise ValueError(
@@ -153,6 +163,15 @@ class ServedModel:
             shape: its sizes.
         Raises:
             ValueError: the model has no such input, or another type or shape.
+        Example:
+            >>> from megengine.jit import trace
+            >>> double = trace(lambda x: x * 2, symbolic=True, capture_as_const=True)
+            >>> _ = double(Tensor([[1.0, 2.0]]))
+            >>> _ = double.dump("double.mge", arg_names=["x"])
+            >>> ServedModel("double.mge").check("x", np.dtype("int32"), (1, 2))
+            Traceback (most recent call last):
+                ...
+            ValueError: input 'x' is float32, got int32
         """
         info = self._by_name.get(name)
         if info is None:
@@ -177,6 +196,13 @@ class ServedModel:
             The size of the batch; 1 for a model without a batch dimension.
         Raises:
             ValueError: an input is missing, or named dimensions of inputs differ.
+        Example:
+            >>> from megengine.jit import trace
+            >>> double = trace(lambda x: x * 2, symbolic=True, capture_as_const=True)
+            >>> _ = double(Tensor([[1.0, 2.0]]))
+            >>> _ = double.dump("double.mge", arg_names=["x"])
+            >>> ServedModel("double.mge").rows({"x": np.ones((3, 2), "float32")})
+            3
         """
         if missing := self._by_name.keys() - arrays.keys():
             raise ValueError(f"input {', '.join(sorted(missing))} is missing")

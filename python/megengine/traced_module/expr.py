@@ -274,6 +274,8 @@ class Apply(Expr):
         >>> expr = trace_module(Net(), Tensor([1.0])).graph._exprs[0]
         >>> type(expr) is Apply, expr.opdef
         (True, RELU)
+        >>> Apply.apply_module_trace_hook(Elemwise("relu"), Tensor([-1.0, 1.0]))
+        Tensor([0. 1.], device=xpux:0)
     """
 
     version: str | None = None

@@ -26,6 +26,11 @@ class Expr(GraphMember):
         >>> graph = trace_module(Net(), F.ones(2)).graph
         >>> len(graph._exprs[-1].inputs), len(graph._exprs[-1].outputs)
         (1, 1)
+        >>> call = graph._exprs[0]
+        >>> args, kwargs = call.unflatten_args(call.inputs)  # nodes in the places of the arguments
+        >>> args, kwargs
+        ((x,), {})
+        >>> call.enable_remove()  # graph.compile() removes the call if its result is unused
     """
 
     if TYPE_CHECKING:
@@ -72,6 +77,13 @@ class Expr(GraphMember):
             vals: a node, or a container of nodes and constants.
         Raises:
             AssertionError: it contains other values.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> expr = T.expr.CallFunction(F.relu)
+            >>> expr.add_inputs(graph.inputs[1])
+            >>> expr.inputs
+            [inp]
         """
         for node in taken_apart(vals, type(self).__name__)[0]:
             self._add_input(node)
@@ -87,6 +99,12 @@ class Expr(GraphMember):
 
         Args:
             outputs: the value that it gave while it was recorded: Tensors and Modules.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> expr = T.expr.CallFunction(F.relu)
+            >>> expr.add_outputs(Tensor([1.0, 2.0]))
+            >>> [node.shape for node in expr.outputs]
+            [(2,)]
         """
         values, self.out_def = taken_apart(outputs, type(self).__name__)
         self.outputs = []

@@ -259,6 +259,9 @@ class NodeFilterName(NodeFilter):
             ignorecase: whether to ignore case.
         Raises:
             AssertionError: the pattern is not a string.
+        Example:
+            >>> bool(NodeFilterName.make_re("conv*").match("Conv1"))
+            True
         """
         if pattern is None:
             pattern = "*"

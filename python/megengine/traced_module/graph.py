@@ -27,6 +27,8 @@ class InternalGraph:
         >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
         >>> isinstance(graph, InternalGraph), graph.inputs, graph.outputs
         (True, [self, inp], [_0_out])
+        >>> graph.name, graph.qualname
+        ('Sequential', 'Sequential')
     """
 
     def __init__(self, name: str, qualname: str):
@@ -290,6 +292,17 @@ class InternalGraph:
             The new nodes.
         Raises:
             AssertionError: this is not the graph of an outermost traced module.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> graph = traced.graph
+            >>> (x,) = graph.reset_inputs(Tensor([[1.0, 2.0]]))
+            >>> with graph.insert_exprs():
+            ...     y = F.relu(x)
+            >>> graph.reset_outputs(y)
+            >>> _ = graph.compile()
+            >>> traced(Tensor([[-1.0, 2.0]]))
+            Tensor([[0. 2.]], device=xpux:0)
         """
         owner = self._owner_at_top("reset_inputs")
         leaves, arg_def = taken_apart(((self._inputs[0], *args), kwargs), "reset_inputs")

@@ -21,6 +21,14 @@ class NameSpace:
         >>> names = NameSpace("Net", "Net")
         >>> [names.create_unique_name(name) for name in ("out", "out", "block.0", "print")]
         ['out', 'out_1', 'block_0', 'print_1']
+        >>> node = object()
+        >>> names.associate_name_with_obj("weight", node)
+        >>> names.used_names["weight"] is node
+        True
+        >>> other = NameSpace("Other", "Other")
+        >>> other.merge(names)
+        >>> other.create_unique_name("weight")
+        'weight_1'
     """
 
     def __init__(self, name: str, qualname: str):
@@ -100,7 +108,17 @@ class NameSpace:
         self._used_names[name] = node
 
     def unassociate_name_with_obj(self, node) -> None:
-        """Give the name of a node up."""
+        """Give the name of a node up.
+
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> names = NameSpace("Net", "Net")
+            >>> names.associate_name_with_obj(graph.outputs[0].name, graph.outputs[0])
+            >>> names.unassociate_name_with_obj(graph.outputs[0])
+            >>> graph.outputs[0].name in names.used_names
+            False
+        """
         if self._used_names.get(node._name) is node:
             del self._used_names[node._name]
             self._tried.clear()

@@ -161,7 +161,14 @@ class TensorNode(Node):
         >>> class Net(M.Module):
         ...     def forward(self, x):
         ...         return F.relu(x).sum()
-        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> module = trace_module(Net(), F.ones(2))
+        >>> graph = module.graph
+        >>> graph.outputs[0].shape
+        ()
+        >>> with graph.insert_exprs():  # calls of nodes extend the graph
+        ...     mean = graph.inputs[1].reshape(2, 1).astype("float32").mean()
+        >>> graph.replace_node({graph.outputs[0]: mean})
+        >>> _ = graph.compile()
         >>> graph.outputs[0].shape
         ()
     """
@@ -252,6 +259,8 @@ class NodeMixin:
     Example:
         >>> NodeMixin.get(Tensor([1.0]), None) is None  # nothing is traced
         True
+        >>> NodeMixin.get_wrapped_type(Tensor([1.0])).__name__
+        'TensorNode'
     """
 
     @classmethod

@@ -133,6 +133,17 @@ class Versioner:
 
         Returns:
             the number of changes.
+        Example:
+            >>> versioner = Versioner()
+            >>> with open("twice.cpp", "w") as file:
+            ...     _ = file.write("// version 1")
+            >>> arguments = ("twice", ["twice.cpp"], [["-O2"]], ".", False, False, 0)
+            >>> versioner.bump_version_if_changed(*arguments)
+            0
+            >>> with open("twice.cpp", "w") as file:
+            ...     _ = file.write("// version 2")
+            >>> versioner.bump_version_if_changed(*arguments)
+            1
         """
         hash_value = hash_build_args(hash_source_files(0, sources), build_args)
         for value in (build_dir, with_cuda, with_cudnn, abi_tag):
@@ -185,6 +196,7 @@ class FileBaton:
         >>> baton.try_acquire(), FileBaton("lock").try_acquire()
         (True, False)
         >>> baton.release()
+        >>> baton.wait()  # returns at once: the lock is free
     """
 
     def __init__(self, lock_file_path: str | os.PathLike, wait_seconds: float = 0.1):

@@ -31,6 +31,7 @@ class Bar:
         total: of bytes; 0: unknown.
     Example:
         >>> bar = Bar(total=10)
+        >>> bar.close()
     """
 
     def __init__(self, total: int = 100):

@@ -14,6 +14,13 @@ class AutoNaming:
         >>> AutoNaming.scopes()
         ['net']
         >>> AutoNaming.pop_scope()
+        >>> AutoNaming.push_scope("net")
+        >>> AutoNaming.push_scope("conv1")
+        >>> AutoNaming.path(), AutoNaming.gen_name("weight")
+        ('net.conv1', 'net.conv1.weight')
+        >>> AutoNaming.clear()
+        >>> AutoNaming.path()
+        ''
     """
 
     _state = threading.local()

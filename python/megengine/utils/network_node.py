@@ -225,6 +225,8 @@ class VarNode(NetworkNode, Tensor):
         >>> x = Network().make_input_node((2, 3), "float32", name="x")
         >>> (x * 2).shape
         (2, 3)
+        >>> x.name, VarNode.load(x) is x
+        ('x', True)
     """
 
     def __new__(cls, var, *, name: str | None = None) -> "VarNode":
@@ -370,6 +372,8 @@ class OpNode(NetworkNode):
         >>> op = F.relu(x).owner
         >>> isinstance(op, OpNode), op.type, op.inputs
         (True, 'Elemwise', (VarNode:x,))
+        >>> op.name, OpNode.load(op) is op
+        ('relu#1', True)
     """
 
     _has_params = True  # inputs and constants have no params
@@ -545,6 +549,8 @@ class Host2DeviceCopy(OpNode):
         >>> x = net.make_input_node((2,), "float32", name="x")
         >>> isinstance(x.owner, Host2DeviceCopy), x.owner.shape
         (True, (2,))
+        >>> x.owner.device
+        xpux:0
     """
 
     _has_params = False

@@ -312,6 +312,11 @@ class NodeFilterName(NodeFilter):
 
         Raises:
             TypeError: the pattern is not a string.
+        Example:
+            >>> bool(NodeFilterName.make_re("conv*").match("Conv1"))
+            True
+            >>> bool(NodeFilterName.make_re("~conv[0-9]").match("conv1"))  # a regular expression
+            True
         """
         if not isinstance(pattern, str):
             raise TypeError(f"the pattern of a name is a string, got {pattern!r}")

@@ -191,6 +191,14 @@ class PersistentCacheOnServer(PersistentCache):
     Example:
         >>> isinstance(PersistentCacheOnServer(), PersistentCacheOnServer)
         True
+        >>> cache = PersistentCacheOnServer()
+        >>> folder = cache.get_cache_dir()
+        >>> os.path.dirname(cache.get_cache_file(folder)) == folder
+        True
+        >>> with cache.lock_cache_file(folder):
+        ...     pass  # no other process is here
+        >>> cache.get_redis_config() is None
+        True
     """
 
     def __init__(self):

@@ -48,6 +48,12 @@ class OprProfRst:
     Example:
         >>> OprProfRst({"name": "y", "type": "matmul", "id": "3"}).opr_info["type"]
         'matmul'
+        >>> opr = OprProfRst({"name": "y", "type": "matmul", "id": "3"})
+        >>> opr.update_device_prof_info({"start": 0.0, "kern": 0.1, "end": 0.5})
+        >>> opr.update_host_prof_info({"start": 0.0, "kern": 0.0, "end": 0.2})
+        >>> opr.update_footprint({"computation": 100, "memory": 8})
+        >>> opr.time_dict["device"][0]["end"], opr.footprint["memory"]
+        (0.5, 8)
     """
 
     def __init__(self, entry: dict):
@@ -90,6 +96,8 @@ class Record:
     Example:
         >>> Record(0.5, {"type": "matmul"}, {"memory": 8}).bandwidth
         16.0
+        >>> Record(0.5, {"type": "matmul"}, {"memory": 8}).get_column_by_name("memory")
+        8
     """
 
     def __init__(self, time: float, info: dict, footprint: dict):
@@ -237,6 +245,12 @@ class TimeFuncHelper:
         >>> longest = TimeFuncHelper.eval_time_func("device", "end", np.max)
         >>> callable(longest)
         True
+        >>> opr = OprProfRst({"name": "y", "type": "matmul", "id": "3"})
+        >>> opr.update_device_prof_info({"start": 0.25, "kern": 0.25, "end": 0.5})
+        >>> TimeFuncHelper.min_start_func("device", "end", np.max)(opr)
+        0.25
+        >>> TimeFuncHelper.max_end_func("device", "end", np.max)(opr)
+        0.5
     """
 
     @staticmethod

@@ -232,6 +232,14 @@ class SummaryWriterExtend:
     Example:
         >>> with SummaryWriterExtend("log") as writer:
         ...     writer.add_scalar("loss", 0.5, 1)
+        ...     writer.add_text("notes", "The rate is *0.1*.")
+        ...     writer.add_node_raw("x", "Input", outputshape=[2, 3])
+        ...     writer.add_node_raw("y", "Relu", ["x"])
+        ...     writer.add_node_raw_attributes("y", {"device": "cpu0"})
+        ...     writer.add_node_raw_name_suffix("y", "_relu")
+        ...     writer.add_graph_by_node_raw_list()
+        ...     writer.flush()
+        >>> SummaryWriterExtend("log").close()
     """
 
     def __init__(

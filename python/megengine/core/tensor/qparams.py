@@ -65,7 +65,13 @@ class QParams:
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
-        """The names of its fields, in the order of the arguments."""
+        """The names of its fields, in the order of the arguments.
+
+        Example:
+            >>> from megengine.quantization import QParams
+            >>> QParams.field_names()
+            ('mode', 'dtype_meta', 'scale', 'zero_point')
+        """
         slots = (getattr(base, "__slots__", ()) for base in cls.__mro__[::-1])
         return tuple(name for names in slots for name in names)
 

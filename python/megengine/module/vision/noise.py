@@ -24,6 +24,8 @@ class AdditiveElemwise(Module):
         ...         return F.full(size, 0.5)
         >>> Half()(F.zeros((1, 3, 2, 2))).max()
         Tensor(0.5, device=xpux:0)
+        >>> Half().per_channel
+        False
     """
 
     def __init__(self, per_channel: bool = False, **kwargs):

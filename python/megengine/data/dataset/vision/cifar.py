@@ -55,6 +55,9 @@ class CIFAR10(VisionDataset):
         >>> image, category = dataset[0]
         >>> image.shape, int(category), dataset.meta[b"label_names"][category]
         ((32, 32, 3), 1, b'automobile')
+        >>> images, categories = dataset.process()  # what the constructor has read
+        >>> len(images), categories
+        (2, array([1, 0], dtype=int32))
     """
 
     url_path = "http://www.cs.utoronto.ca/~kriz/"

@@ -37,6 +37,9 @@ class MNIST(VisionDataset):
         >>> image, category = MNIST("digits", train=False, download=False)[0]
         >>> image.shape, int(category)
         ((28, 28, 1), 7)
+        >>> dataset = MNIST("digits", train=False, download=False)
+        >>> dataset.meta["images"]["imgs"]
+        1
     """
 
     url_path = "https://ossci-datasets.s3.amazonaws.com/mnist/"

@@ -42,6 +42,13 @@ class PascalVOC(VisionDataset):
         >>> boxes, kinds = PascalVOC("voc", "val", order=["boxes", "boxes_category"])[0]
         >>> boxes, PascalVOC.class_names[kinds[0] - 1]
         (array([[1., 0., 5., 3.]], dtype=float32), 'cat')
+        >>> dataset = PascalVOC("voc", "val", order=["image", "boxes"])
+        >>> dataset.get_img_info(0)
+        {'height': 4, 'width': 6, 'file_name': '1'}
+        >>> from xml.etree import ElementTree
+        >>> dataset.parse_voc_xml(ElementTree.fromstring(f"<annotation>{thing}</annotation>"))
+        {'annotation': {'object': [{'name': 'cat', 'bndbox': {'xmin': '1', 'ymin': '0', 'xmax': '5',
+        'ymax': '3'}}]}}
     """
 
     supported_order = ("image", "boxes", "boxes_category", "mask", "info")
