@@ -18,16 +18,32 @@ if(MGE_LITE_ONLY)
   install(TARGETS lite_shared mge_lite_headers EXPORT mge_targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development)
   install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake DESTINATION ${package_folder} COMPONENT development)
+endif()
+if(TARGET lite_shared)
   # For the wheel only (python/lite_wheel): the package, and the library under its SONAME, because wheels have no links.
-  install(DIRECTORY python/megenginelite DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
+  install(DIRECTORY python/megenginelite DESTINATION . COMPONENT lite_python EXCLUDE_FROM_ALL
     FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
   install(FILES $<TARGET_FILE:lite_shared> DESTINATION megenginelite RENAME $<TARGET_SONAME_FILE_NAME:lite_shared>
-    COMPONENT python EXCLUDE_FROM_ALL)
+    COMPONENT lite_python EXCLUDE_FROM_ALL)
+endif()
+if(MGE_LITE_ONLY)
   return()
 endif()
+if(TARGET lite_shared)
+  # Beside libmge, whose files for development have Lite's headers too. Only the Debian package has it.
+  install(TARGETS lite_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP COMPONENT lite EXCLUDE_FROM_ALL)
+endif()
 
+set(namelink development)
+set(MGE_LINKER_NAME mge)
+if(SKBUILD)
+  # Wheels have no links: the library has one name.
+  set(namelink namelink)
+  set(MGE_LINKER_NAME :libmge.so.${MGE_SOVERSION})
+  set_target_properties(mge PROPERTIES VERSION ${MGE_SOVERSION})
+endif()
 install(TARGETS mge mge_lite mge_lite_headers EXPORT mge_targets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT ${namelink})
 install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake DESTINATION ${package_folder} COMPONENT development)
 
 # The headers that libmge/mge.h and libmge/own_operators.h include. No list says which headers are public: it follows

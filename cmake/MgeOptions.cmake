@@ -5,6 +5,11 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 include(GNUInstallDirs)
+if(SKBUILD)
+  # A wheel is an installed tree below megengine/. Its manual pages and completions belong into share/ of the environment.
+  set(CMAKE_INSTALL_DATADIR ${SKBUILD_DATA_DIR}/share)
+  set(CMAKE_INSTALL_MANDIR ${SKBUILD_DATA_DIR}/share/man)
+endif()
 # Programs find the library beside them, wherever the prefix or the build folder is moved. They are built with the
 # install path: a path that CMake changes later ends in a colon, and the empty entry means the current folder.
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" "$ORIGIN/../lib")

@@ -1,50 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages of a build tree, by `cpack -G DEB`: libmge0 (the library), libmge0-cuda (its backend for NVIDIA's
-# GPUs), libmge-dev (headers, and the files for CMake and pkg-config), mge-tools. dpkg-shlibdeps finds their
-# dependencies.
+# Debian packages of a build tree, by `cpack -G DEB`: libmge0 (the library), libmge-dev (headers, and the files for CMake
+# and pkg-config), mge-tools, python3-mge, and libmge-lite (the small library for deployment). A package per engine for
+# several processes (libmge0-gloo), and libmge0-cuda, if the build has them. dpkg-shlibdeps finds their dependencies.
 if(MGE_NATIVE_KERNELS)
   # Packages must run on every machine.
   set(CPACK_INSTALL_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/refuse_package.cmake)
 endif()
 set(CPACK_PACKAGE_NAME mge)
 set(CPACK_PACKAGE_VENDOR MGE)
-set(CPACK_PACKAGE_CONTACT "MGE developers <mge@localhost>")
+set(CPACK_PACKAGE_CONTACT "The MGE maintainers <mge@localhost>")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "deep-learning engine with the interface of MegEngine")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL library development)
-
+set(CPACK_COMPONENTS_ALL)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
-set(own_version "(= ${PROJECT_VERSION})")
+# Adds what Debian's policy asks for to each package: copyright, changelog, compressed manual pages.
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/finish_package.cmake)
+set(CPACK_MGE_SOURCES ${PROJECT_SOURCE_DIR})
+set(CPACK_MGE_LICENCES ${MGE_LICENCES})
 
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libmge${MGE_SOVERSION})
-# A library that libmge opens at run time (libmge/model/crypt/openssl.h), by its names in Debian and Ubuntu.
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libssl3 | libssl3t64")
-set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Deep-learning engine: the library\nTensors, operators, the graph compiler, training, and the Lite interface in C++ and C.")
+# mge_package(COMPONENT NAME SECTION TITLE TEXT [DEPENDS package...]): the package of an install component.
+set(own_library "libmge${MGE_SOVERSION} (= ${PROJECT_VERSION})")
+function(mge_package component name section title text)
+  cmake_parse_arguments(PARSE_ARGV 5 ARG "" "" "DEPENDS")
+  string(TOUPPER ${component} upper)
+  list(JOIN ARG_DEPENDS ", " depends)
+  set(CPACK_COMPONENTS_ALL ${CPACK_COMPONENTS_ALL} ${component} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${section} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${depends}" PARENT_SCOPE)
+  set(CPACK_COMPONENT_${upper}_DESCRIPTION "This package has the ${title}.\n${text}" PARENT_SCOPE)
+endfunction()
 
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libmge-dev)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libmge${MGE_SOVERSION} ${own_version}")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Deep-learning engine: headers\nWhat programs in C++ and C are built with.")
-
-if(MGE_CUDA)
-  list(APPEND CPACK_COMPONENTS_ALL cuda)
-  set(CPACK_DEBIAN_CUDA_PACKAGE_NAME libmge${MGE_SOVERSION}-cuda)
-  set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "libmge${MGE_SOVERSION} ${own_version}")
-  set(CPACK_COMPONENT_CUDA_DESCRIPTION "Deep-learning engine: NVIDIA's GPUs\nThe backend that is loaded when a GPU is named.")
+# libmge opens OpenSSL at run time (libmge/model/crypt/openssl.h). The packages are called so in Debian and Ubuntu.
+mge_package(library libmge${MGE_SOVERSION} libs "library"
+  "Tensors, operators, the graph compiler, training, and the interface of\nMegEngine Lite in C++ and C."
+  DEPENDS "libssl3 | libssl3t64")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/triggers)
+mge_package(development libmge-dev libdevel "headers"
+  "What programs in C++ and C are built with: headers, and the files for CMake\nand pkg-config."
+  DEPENDS "${own_library}")
+if(TARGET mge_cuda)
+  mge_package(cuda libmge${MGE_SOVERSION}-cuda libs "backend for NVIDIA GPUs"
+    "It is loaded when a GPU is named." DEPENDS "${own_library}")
 endif()
-
+foreach(engine gloo openmpi mpich)
+  if(TARGET mge_${engine})
+    mge_package(engine_${engine} libmge${MGE_SOVERSION}-${engine} libs "engine ${engine}"
+      "Processes that train together exchange their tensors by it." DEPENDS "${own_library}")
+  endif()
+endforeach()
 if(MGE_TOOLS)
-  list(APPEND CPACK_COMPONENTS_ALL tools)
-  set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME mge-tools)
-  set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
-  set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libmge${MGE_SOVERSION} ${own_version}")
-  set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Deep-learning engine: command-line tools\nload_and_run, mge-dump, mge-crypt, mge-fastrun-cache and mge-profile, with manual pages and completions.")
+  mge_package(tools mge-tools science "command-line tools"
+    "load_and_run, mge-dump, mge-crypt, mge-fastrun-cache and mge-profile, with\nmanual pages and completions."
+    DEPENDS "${own_library}")
+endif()
+if(TARGET mge_python)
+  # The extension works with one version of Python.
+  math(EXPR next_minor "${Python_VERSION_MINOR} + 1")
+  mge_package(python_debian python3-mge python "Python packages"
+    "The packages megengine and megenginelite, with the interface of MegEngine 1.13."
+    DEPENDS "${own_library}" "python3 (>= 3.${Python_VERSION_MINOR})" "python3 (<< 3.${next_minor})" python3-numpy python3-tqdm)
+  set(debian_folder ${PROJECT_SOURCE_DIR}/cmake/debian/python3-mge)
+  set(CPACK_DEBIAN_PYTHON_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian_folder}/postinst ${debian_folder}/prerm)
+endif()
+if(TARGET lite_shared)
+  mge_package(lite libmge-lite libs "small library for deployment"
+    "MegEngine Lite in C++ and C for CPUs, in one file without training and tools.")
+  set(CPACK_DEBIAN_LITE_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/triggers)
 endif()
 
 include(CPack)

@@ -175,7 +175,7 @@ def _places() -> Iterator[str]:
     around = os.path.dirname(package)
     yield package
     yield os.path.join(package, "libs")
-    yield os.path.join(around, "megengine")  # the wheel mge-engine
+    yield os.path.join(around, "megengine", "lib")  # the wheel mge-engine
     yield os.path.join(os.path.dirname(around), "lib")  # a build tree
 
 
@@ -216,7 +216,8 @@ class Library:
     def _check(self, failed: int, function: Any, arguments: Any) -> int:
         if failed:
             message = (self._last_error() or b"").decode(errors="replace")
-            raise RuntimeError(message.removeprefix("Error: "))
+            prefix = "Error: "
+            raise RuntimeError(message[len(prefix) :] if message.startswith(prefix) else message)
         return failed
 
     # A function is looked up when it is first called: most programs need few.

@@ -61,6 +61,12 @@ lint_packages=(
     clang-format
 )
 
+# Checks Debian packages.
+package_packages=(
+    dpkg-dev
+    lintian
+)
+
 # The second holds libFuzzer and the sanitizers.
 fuzz_packages=(
     clang
@@ -87,8 +93,9 @@ install_groups() {
             distributed) wanted+=("${distributed_packages[@]}") ;;
             serve) wanted+=("${serve_packages[@]}") ;;
             lint) wanted+=("${lint_packages[@]}") ;;
+            package) wanted+=("${package_packages[@]}") ;;
             fuzz) wanted+=("${fuzz_packages[@]}") ;;
-            *) die 2 "there is no package group '$group'; there are build, test, distributed, serve, docs, lint and fuzz" ;;
+            *) die 2 "there is no package group '$group'; there are build, test, distributed, serve, docs, lint, package and fuzz" ;;
         esac
     done
     command -v dpkg-query >/dev/null || die 2 "this is not a Debian system; install these yourself: ${wanted[*]}"

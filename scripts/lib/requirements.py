@@ -7,8 +7,12 @@ pyproject.toml lists them: those of the build backend, of the package, of the gr
 """
 
 import sys
-import tomllib
 from pathlib import Path
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10, for which scripts/make_wheels builds
+    from pip._vendor import tomli as tomllib
 
 
 def of_group(groups, name):

@@ -3,6 +3,7 @@
 unpacked."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,12 +41,12 @@ def field(package, name):
 
 
 def test_names_and_dependencies(packages):
-    assert {"libmge0", "libmge-dev", "mge-tools"} <= packages.keys()
+    assert {"libmge0", "libmge-dev", "mge-tools", "python3-mge"} <= packages.keys()
     needs = field(packages["libmge0"], "Depends")
     assert all(f"{library} (" in needs for library in ("libc6", "libdnnl2", "libsqlite3-0"))
     assert "libssl3" in needs  # opened when it is needed
     version = field(packages["libmge0"], "Version")
-    for other in packages.keys() - {"libmge0"}:
+    for other in packages.keys() - {"libmge0", "libmge-lite"}:
         assert f"libmge0 (= {version})" in field(packages[other], "Depends")
 
 
@@ -58,7 +59,24 @@ def test_tools_work_with_their_pages(root, run):
     assert programs == ["load_and_run", "mge-crypt", "mge-dump", "mge-fastrun-cache", "mge-profile"]
     for program in programs:
         assert "--help" in run(root / "usr/bin" / program, "--help")
-        assert (root / f"usr/share/man/man1/{program}.1").is_file()
+        assert (root / f"usr/share/man/man1/{program}.1.gz").is_file()
+
+
+def test_each_package_has_its_licences(packages, root):
+    for name in packages:
+        folder = root / "usr/share/doc" / name
+        assert "Apache-2.0" in (folder / "copyright").read_text()
+        assert (folder / "changelog.gz").is_file()
+        assert (folder / "third_party/NOTICE").is_file()
+
+
+def test_python_packages_work(root, run):
+    environment = {
+        "PYTHONPATH": str(root / "usr/lib/python3/dist-packages"),
+        "LD_LIBRARY_PATH": str(root / "usr/lib"),
+    }
+    program = "import megengine, megenginelite; print(megengine.__file__, megengine.Tensor(3) * 2)"
+    assert run(sys.executable, "-c", program, env=environment).startswith(str(root))
 
 
 def test_programs_are_built_against_them(root, check_readme_program):

@@ -60,6 +60,21 @@ def test_library_is_inside_once(site):
     assert len(list(site.rglob("libmge.so*"))) == 1
 
 
+def test_tools_are_inside(site, run, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    for tool in ("load_and_run", "mge-crypt", "mge-dump", "mge-fastrun-cache", "mge-profile"):
+        assert run(site / "bin" / tool, "--version").startswith(tool)
+
+
+def test_programs_in_cpp_are_built_against_it(site, run, monkeypatch, check_readme_program):
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    for name, place in {"pkgconfig": "lib/pkgconfig", "cmake": "lib/cmake/mge"}.items():
+        folder = run(sys.executable, "-m", "megengine.config", f"--{name}-dir").strip()
+        assert folder == str(site / "megengine" / place)
+    assert (site / "megengine/lib/cmake/mge/mgeTargets-release.cmake").is_file()
+    check_readme_program(site / "megengine")
+
+
 def test_readme_example(readme_example, python, tmp_path):
     # The log of the dump is between the lines that the program prints.
     (loss,) = re.findall(r"^loss (.*)$", python(readme_example("python")), re.MULTILINE)

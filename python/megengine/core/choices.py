@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of operators that are enums."""
 
-from enum import Flag, StrEnum
+from enum import Enum, Flag
 from typing import Any
 
 
-class Choice(StrEnum):
+class Choice(str, Enum):
     """A named value of a parameter. It equals its name and is made from it, ignoring case."""
 
     @classmethod
@@ -16,6 +16,9 @@ class Choice(StrEnum):
         return f"{type(self).__qualname__}.{self.name}"
 
     __str__ = __repr__
+
+    def __format__(self, format_spec: str) -> str:
+        return str.__format__(self, format_spec)
 
 
 def choice(name: str, members: str) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urldefrag, urlparse
 
+from ..core.digest import file_digest
 from ..serialization import load as _load_file
 from ..utils.http_download import HTTPDownloadError, download_from_url
 from .const import (
@@ -185,8 +186,7 @@ def _check_hash(path: str, wanted: str) -> None:
     kind, _, digest = wanted.partition("=")
     if kind != "sha256":
         raise HTTPDownloadError(f"#{wanted}: files are checked by #sha256=… only")
-    with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = file_digest(path, "sha256")
     if found != digest.lower():
         os.unlink(path)
         raise HTTPDownloadError(f"{path} had sha256 {found} instead of {digest}, and was removed")

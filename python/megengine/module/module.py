@@ -8,7 +8,7 @@ their own order. An object that occurs twice is returned once, under its first n
 import reprlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ..tensor import Parameter, Tensor
 from ..utils.deprecation import deprecated
 from ..utils.hook import HookHandler
 from ..utils.naming import AutoNaming
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _logger = get_logger(__name__)
 
@@ -386,7 +389,7 @@ class Module:
             if parameter.grad is not None:
                 parameter.grad._reset(parameter.grad * 0)
 
-    def train(self, mode: bool = True, recursive: bool = True) -> Self:
+    def train(self, mode: bool = True, recursive: bool = True) -> "Self":
         """Switch to training (or evaluation) mode.
 
         Args:
@@ -405,7 +408,7 @@ class Module:
                 module.train(mode, recursive=False)
         return self
 
-    def eval(self) -> Self:
+    def eval(self) -> "Self":
         """Switch to evaluation mode, including sub-modules.
 
         Returns:

@@ -2,7 +2,7 @@
 """Modules that observe Tensors to find quantisation parameters."""
 
 from abc import abstractmethod
-from typing import Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from .utils import (
     quant_dtype_meta,
     without_narrow_range,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Observer(Module, QParamsModuleMixin):
@@ -84,7 +87,7 @@ class Observer(Module, QParamsModuleMixin):
         """
         self.enabled = False
 
-    def train(self, mode: bool = True, recursive: bool = True) -> Self:
+    def train(self, mode: bool = True, recursive: bool = True) -> "Self":
         """Switch to training mode, enabled, or to evaluation mode, disabled.
 
         Example:

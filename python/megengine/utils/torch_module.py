@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A PyTorch Module as a Module: PyTorch computes, on the memory of our Tensors."""
 
-from typing import Self
+from typing import TYPE_CHECKING
 
 from .. import _mge
 from ..autodiff import Function
@@ -9,6 +9,9 @@ from ..core.tracing_state import state
 from ..module import Module
 from ..tensor import Parameter, Tensor
 from .dlpack import from_dlpack
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def _torch():
@@ -145,7 +148,7 @@ class TorchModule(Module):
                 self.torch.hold(name, from_dlpack(value))
         super().train(module.training)
 
-    def train(self, mode: bool = True, recursive: bool = True) -> Self:
+    def train(self, mode: bool = True, recursive: bool = True) -> "Self":
         """Pass the mode on to PyTorch."""
         super().train(mode, recursive)
         self._held[0].train(mode)

@@ -6,7 +6,6 @@ package.
 """
 
 import contextlib
-import hashlib
 import lzma
 import os
 import tarfile
@@ -14,6 +13,7 @@ import zlib
 
 import numpy as np
 
+from ....core.digest import file_digest
 from ....core.opencv import opencv
 from ....logger import get_logger
 
@@ -39,9 +39,7 @@ def calculate_md5(filename: str | os.PathLike) -> str:
     Args:
         filename: path of the file.
     """
-    with open(filename, "rb") as file:
-        # It detects damaged files; it does not protect against an attacker.
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    return file_digest(filename, "md5")
 
 
 def load_raw_data_from_url(url: str, filename: str, target_md5: str, raw_data_dir: str) -> None:

@@ -20,7 +20,7 @@ import sys
 import types
 import warnings
 
-from . import _mge
+from .. import _mge
 
 async_level: int
 benchmark_kernel: bool
@@ -67,7 +67,7 @@ def _set(name: str, value) -> None:
 def _keep_measurements() -> None:
     """Once, when something is to be measured."""
     # The cache imports SQLite, and few programs measure.
-    from .utils.persistent_cache import keep_measurements
+    from ..utils.persistent_cache import keep_measurements
 
     keep_measurements()
 
