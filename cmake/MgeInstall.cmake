@@ -4,7 +4,7 @@
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mge)
 
-write_basic_package_version_file(generated/mgeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(generated/mgeConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/mgeConfigVersion.cmake DESTINATION ${package_folder} COMPONENT development)
 # Lite's interface, under the names that programs include.
 install(DIRECTORY libmge/lite/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)

@@ -87,7 +87,7 @@ def test_lite(prefix, flags_of, run, tmp_path, compiler, program, output):
 COMPONENTS = """
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C)
-find_package(mge 0.1 {arguments})
+find_package(mge 1.0 {arguments})
 message(STATUS "found ${{mge_FOUND}} lite ${{mge_lite_FOUND}} other ${{mge_other_FOUND}}")
 """
 

@@ -6,7 +6,7 @@
 
 namespace mge {
 
-// Returns "mge 0.1.0, oneDNN 2.6.3": the software that measured times depend on.
+// Returns "mge 1.0.0, oneDNN 2.6.3": the software that measured times depend on.
 MGE_API std::string library_versions();
 
 }  // namespace mge
