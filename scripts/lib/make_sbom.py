@@ -102,8 +102,9 @@ def list_of_materials(version, folder):
         relate(Relationship(ENGINE, RelationshipType.DEPENDS_ON, identity))
     for path in sorted(folder.iterdir()):
         if path.suffix in (".whl", ".deb", ".gz"):
-            document.files.append(checked_file(path))
-            relate(Relationship(document.files[-1].spdx_id, RelationshipType.GENERATED_FROM, ENGINE))
+            file = checked_file(path)
+            document.files.append(file)
+            relate(Relationship(file.spdx_id, RelationshipType.GENERATED_FROM, ENGINE))
     return document
 
 
