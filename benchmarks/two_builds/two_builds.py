@@ -25,6 +25,22 @@ from report import DEFAULT_MODELS, run_report  # noqa: E402
 
 EAGER_SCRIPT = Path(__file__).resolve().parents[1] / "eager/eager.py"
 MOST_NODES = 10_000
+# The nets that examples/models/dump.py writes.
+RUNS = {"lenet": 2000, "mlp": 2000, "lstm": 100} | dict.fromkeys(
+    (
+        "shufflenet_v2_x1_0",
+        "mobilenet_v2",
+        "mobilenet_v3_large",
+        "efficientnet_b0",
+        "unet_small",
+        "resnet18",
+        "resnet50",
+        "bert_base",
+        "vit_b_16",
+        "vgg16",
+    ),
+    5,
+)
 
 
 def output_of(*command, **environment):
@@ -109,7 +125,7 @@ def compiling(build, _):
 
 GROUPS = {
     "eager": (eager,),
-    "nets": (of_model("lenet", 2000), of_model("mobilenet_v2", 5), of_model("resnet50", 5)),
+    "nets": tuple(of_model(net, runs) for net, runs in RUNS.items()),
     "start": (start,),
     "compile": (compiling,),
 }

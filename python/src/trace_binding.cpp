@@ -443,8 +443,39 @@ nb::dict operator_facts() {
     return result;
 }
 
+void add_writing(nb::class_<LoadedModel>& model) {
+    model
+        .def(
+            "write",
+            [](const LoadedModel& m, const std::filesystem::path& path) {
+                nb::gil_scoped_release released;
+                write_model(path.string(), m.model());
+            },
+            nb::arg("path"), "Writes the file completely or not at all.")
+        .def("to_bytes", &to_bytes)
+        .def(
+            "write_onnx",
+            [](const LoadedModel& m, const std::filesystem::path& path, int opset, size_t most_inner_bytes) {
+                nb::gil_scoped_release released;
+                write_onnx(path.string(), m.model(), {opset, most_inner_bytes});
+            },
+            nb::arg("path"), nb::arg("opset") = default_onnx_opset,
+            nb::arg("most_inner_bytes") = OnnxOptions{}.most_inner_bytes,
+            "Writes an ONNX file completely or not at all. Larger weights than the given number of bytes "
+            "are stored in PATH.data.")
+        .def(
+            "to_onnx_bytes",
+            [](const LoadedModel& m, int opset) {
+                std::string bytes = onnx_bytes(m.model(), {.opset = opset});
+                return nb::bytes(bytes.data(), bytes.size());
+            },
+            nb::arg("opset") = default_onnx_opset);
+}
+
 void add_model(nb::module_& module) {
-    nb::class_<LoadedModel>(module, "Model", "A graph with named inputs and outputs, as in a .mge file.")
+    nb::class_<LoadedModel> model(module, "Model",
+                                  "A graph with named inputs and outputs, as in a .mge file.");
+    model
         .def_prop_ro("input_names",
                      [](const LoadedModel& m) { return names_of(m.model().graph, m.model().graph.inputs()); })
         .def_prop_ro("input_specs", &input_specs)
@@ -474,35 +505,11 @@ void add_model(nb::module_& module) {
              "before the first run.")
         .def("add_test_case", &add_test_case, nb::arg("name"), nb::arg("inputs"), nb::arg("with_outputs"),
              nb::arg("max_error") = nb::none())
-        .def(
-            "write",
-            [](const LoadedModel& m, const std::filesystem::path& path) {
-                nb::gil_scoped_release released;
-                write_model(path.string(), m.model());
-            },
-            nb::arg("path"), "Writes the file completely or not at all.")
-        .def("to_bytes", &to_bytes)
-        .def(
-            "write_onnx",
-            [](const LoadedModel& m, const std::filesystem::path& path, int opset, size_t most_inner_bytes) {
-                nb::gil_scoped_release released;
-                write_onnx(path.string(), m.model(), {opset, most_inner_bytes});
-            },
-            nb::arg("path"), nb::arg("opset") = default_onnx_opset,
-            nb::arg("most_inner_bytes") = OnnxOptions{}.most_inner_bytes,
-            "Writes an ONNX file completely or not at all. Larger weights than the given number of bytes "
-            "are stored in PATH.data.")
-        .def(
-            "to_onnx_bytes",
-            [](const LoadedModel& m, int opset) {
-                std::string bytes = onnx_bytes(m.model(), {.opset = opset});
-                return nb::bytes(bytes.data(), bytes.size());
-            },
-            nb::arg("opset") = default_onnx_opset)
         .def("statistics", &statistics)
         .def_prop_ro("operators", &operators)
         .def_prop_ro("counterparts", &counterparts)
         .def_prop_ro("dtypes", &dtypes);
+    add_writing(model);
 }
 
 void add_reading(nb::module_& module) {

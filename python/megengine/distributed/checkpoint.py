@@ -160,14 +160,7 @@ def save(
     folder = Path(folder)
     part, final = folder / f".step-{step:08d}.part", _folder_of(folder, step)
     tensors = {"model": _model_tensors(model), "optimizer": _optimizer_tensors(optimizer)}
-    shares, own = {}, {}
-    for kind, found in tensors.items():
-        if isinstance(optimizer, ShardedOptimizer) and kind == "optimizer":
-            shares[kind] = found
-            continue
-        differing = writers.differing(found)
-        shares[kind] = _share(found, differing, writers.rank, writers.count)
-        own.update({f"{kind} {name}": found[name] for name in differing})
+    shares, own = _divide(tensors, isinstance(optimizer, ShardedOptimizer), writers)
     described = {
         "step": step,
         "processes": writers.count,
@@ -175,12 +168,6 @@ def save(
         "extra": dict(extra or {}),
     }
     text = json.dumps(described, default=_plain)
-
-    def begin() -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for left in folder.glob(".step-*.part"):
-            shutil.rmtree(left)
-        part.mkdir()
 
     def write_part() -> None:
         for kind, mine in shares.items():
@@ -199,13 +186,36 @@ def save(
         _rename(part, final)
         _sync_folder(folder)
 
-    writers.first(begin)
+    writers.first(lambda: _begin(folder, part))
     writers.together(write_part)
     writers.first(finish)
     if keep and writers.rank == 0:
         for old in sorted(_complete(folder).items())[:-keep]:
             shutil.rmtree(old[1], ignore_errors=True)
     return final
+
+
+def _divide(
+    tensors: dict[str, dict[str, Any]], is_sharded: bool, writers: "_Writers"
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Return this process's share of the tensors, by kind, and those that only it has."""
+    shares, own = {}, {}
+    for kind, found in tensors.items():
+        if is_sharded and kind == "optimizer":
+            shares[kind] = found
+            continue
+        differing = writers.differing(found)
+        shares[kind] = _share(found, differing, writers.rank, writers.count)
+        own.update({f"{kind} {name}": found[name] for name in differing})
+    return shares, own
+
+
+def _begin(folder: Path, part: Path) -> None:
+    """Make the folder of a part, and remove parts that were never finished."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(".step-*.part"):
+        shutil.rmtree(left)
+    part.mkdir()
 
 
 def _model_tensors(model) -> dict[str, Any]:
