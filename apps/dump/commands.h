@@ -13,8 +13,10 @@ void add_convert(cli::App& app);
 void add_testcase(cli::App& app);
 void add_optimize(cli::App& app);
 void add_strip(cli::App& app);
+void add_extract(cli::App& app);
 void add_pack(cli::App& app);
 void add_unpack(cli::App& app);
+void add_evaluate(cli::App& app);
 void add_iodiff(cli::App& app);
 void add_doctor(cli::App& app);
 

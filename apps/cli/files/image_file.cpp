@@ -167,6 +167,20 @@ Tensor read_image(const std::string& path, Channels channels) {
     return decode_image(MappedFile::open(path)->bytes(), path, channels);
 }
 
+std::vector<uint8_t> encode_png(const Tensor& pixels) {
+    png_image image{};
+    image.version = PNG_IMAGE_VERSION;
+    image.height = png_uint_32(pixels.shape()[1]);
+    image.width = png_uint_32(pixels.shape()[2]);
+    image.format = pixels.shape()[3] == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+    png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+    std::vector<uint8_t> bytes(size);
+    if (!png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0, nullptr))
+        throw InternalError(text("an image cannot be written as PNG: ", image.message));
+    bytes.resize(size);
+    return bytes;
+}
+
 Tensor swap_red_and_blue(const Tensor& image) {
     if (image.shape()[3] != 3) return image;
     Tensor result = empty_tensor(image.spec(), host_device);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "libmge/tensor/tensor.h"
 
@@ -19,6 +21,9 @@ bool is_image_name(const std::string& path);
 Tensor read_image(const std::string& path, Channels channels = Channels::as_stored);
 Tensor decode_image(std::span<const std::byte> bytes, const std::string& label,
                     Channels channels = Channels::as_stored);
+
+// Encodes a uint8 image (1, height, width, 1 or 3).
+std::vector<uint8_t> encode_png(const Tensor& image);
 
 // Swaps red and blue, which gives OpenCV's order. Grey images are unchanged.
 Tensor swap_red_and_blue(const Tensor& image);

@@ -3,6 +3,7 @@
 // The model that a tool works on: its argument, and options needed to open it.
 
 #include <string>
+#include <vector>
 
 #include "apps/cli/options/key_options.h"
 #include "apps/cli/options/operator_options.h"
@@ -27,5 +28,10 @@ struct ModelFile {
 // operator libraries.
 void add_model_file(CLI::App& command, ModelFile& file, const std::string& name = "model",
                     const std::string& prefix = {});
+
+// Defines the optional argument MODEL for any number of models.
+void add_model_files(CLI::App& command, std::vector<std::string>& paths);
+// Defines the flags of add_model_file() without the argument.
+void add_model_options(CLI::App& command, ModelFile& file, const std::string& prefix = {});
 
 }  // namespace mge::cli
