@@ -13,6 +13,7 @@
 #include "apps/cli/completion.h"
 #include "apps/cli/man_page.h"
 #include "apps/cli/options/arguments.h"
+#include "apps/cli/options/definitions.h"
 #include "apps/cli/options/numbers.h"
 #include "apps/cli/options/one_of.h"
 #include "apps/cli/options/output_option.h"
@@ -21,6 +22,7 @@
 #include "apps/cli/output/progress.h"
 #include "apps/cli/output/terminal.h"
 #include "apps/cli/parse_error.h"
+#include "apps/cli/short_help.h"
 #include "libmge/base/error.h"
 #include "libmge/base/files/file_limit.h"
 #include "libmge/base/joined.h"
@@ -82,9 +84,13 @@ App::App(Invocation& invocation, Manual manual)
 App::~App() = default;
 
 void App::add_global_flags() {
-    constexpr auto group = "Global options";
+    constexpr auto group = global_group;
     auto& app = *root_;
-    app.set_help_flag("-h,--help", "Print this help and exit")->group(group);
+    bool is_short = !manual_.first_options.empty();
+    app.set_help_flag("-h,--help",
+                      is_short ? "Print the most used options and exit" : "Print this help and exit")
+        ->group(group);
+    if (is_short) app.set_help_all_flag("--help-all", "Print all options and exit")->group(group);
     written(
         app.add_option("--json", invocation_.json, "Write the report as JSON to a file, or to stdout with -"))
         ->type_name("FILE|-")
@@ -171,7 +177,14 @@ void App::parse_arguments() {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     try {
         root_->parse(reversed);
-    } catch (const CLI::Success& e) {  // --help, --version
+    } catch (const CLI::CallForHelp& e) {
+        size_t width = terminal_width(STDOUT_FILENO, SIZE_MAX);
+        if (manual_.first_options.empty())
+            std::cout << wrapped_at_blanks(root_->help(), width);
+        else
+            std::cout << short_help(*root_, manual_, width);
+        throw Exit{0};
+    } catch (const CLI::Success& e) {  // --help-all, --version
         std::ostringstream shown;
         int code = root_->exit(e, shown, shown);
         std::cout << wrapped_at_blanks(shown.str(), terminal_width(STDOUT_FILENO, SIZE_MAX));

@@ -50,10 +50,14 @@ std::string entry(const OptionText& option, bool positional) {
     return ".TP\n" + names + "\n" + escaped(details) + "\n";
 }
 
-std::string entries(const CLI::App& app) {
-    std::string result;
+// Headings of groups for a tool without commands: it has many options.
+std::string entries(const CLI::App& app, bool has_headings = false) {
+    std::string result, group;
     for (auto& argument : arguments_of(app)) result += entry(argument, true);
-    for (auto& option : options_of(app)) result += entry(option, false);
+    for (auto& option : options_of(app)) {
+        if (has_headings && option.group != group) result += ".SS " + escaped(group = option.group) + "\n";
+        result += entry(option, false);
+    }
     return result;
 }
 
@@ -119,7 +123,7 @@ std::string man_page(const CLI::App& app, const Manual& manual) {
     for (auto* command : commands)
         page += ".SS " + escaped(command->get_name()) + "\n" + escaped(command->get_description()) + "\n" +
                 entries(*command);
-    page += (commands.empty() ? ".SH OPTIONS\n" : ".SH GLOBAL OPTIONS\n") + entries(app);
+    page += (commands.empty() ? ".SH OPTIONS\n" : ".SH GLOBAL OPTIONS\n") + entries(app, commands.empty());
     page += exit_status();
     page += section("ENVIRONMENT", environment()) + section("FILES", manual.files) + examples(manual);
     return page + see_also(name);

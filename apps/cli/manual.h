@@ -23,6 +23,9 @@ struct Manual {
     std::string footer;  // printed verbatim below the options
     std::vector<Example> examples;
     std::vector<Entry> files;
+    // Options that --help shows if there are too many for it, with a short meaning (empty: the first sentence
+    // of the description); --help-all shows all. Empty: --help shows all.
+    std::vector<Entry> first_options{};
 };
 
 // Environment variables that all tools use.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <span>
 
 #include "apps/load_and_run/checks/stages.h"
 #include "apps/load_and_run/debugger.h"
@@ -10,6 +11,7 @@
 #include "apps/load_and_run/report.h"
 #include "apps/load_and_run/rounds.h"
 #include "apps/load_and_run/stages.h"
+#include "apps/load_and_run/sweep.h"
 #include "apps/load_and_run/verdict.h"
 
 namespace mge::load_and_run {
@@ -80,15 +82,26 @@ constexpr std::array stages{
     Stage{"write outputs", write_outputs},
 };
 
-void run_stages(Job& job) {
-    for (auto& stage : stages) {
+// The stages of one run of a sweep.
+constexpr std::array sweep_stages{
+    Stage{"load operators", load_libraries}, Stage{"choose device and threads", choose_device},
+    Stage{"open the checks", open_checks},   Stage{"load the model and its inputs", load_model},
+    Stage{"run the tests", run_tests},
+};
+
+void run_all(Job& job, std::span<const Stage> list) {
+    for (auto& stage : list) {
         job.activity.now(stage.name);
         if (!job.is_done) stage.run(job);
     }
 }
 
+void run_stages(Job& job) { run_all(job, stages); }
+void run_sweep_stages(Job& job) { run_all(job, sweep_stages); }
+
 int run(cli::Invocation& invocation) {
     Options options = parse_options(invocation);
+    if (options.sweep.is_requested()) return run_sweep(invocation, options, run_sweep_stages);
     return run_and_report(invocation, options, run_stages);
 }
 

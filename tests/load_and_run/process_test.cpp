@@ -155,6 +155,7 @@ TEST_F(LoadAndRun, UsageErrorsAreExitCode2) {
 TEST_F(LoadAndRun, HelpAndVersionAreExitCode0) {
     EXPECT_EQ(run("--help").code, 0);
     EXPECT_THAT(run("--help").output, HasSubstr("--fast-run"));
+    EXPECT_THAT(run("--help-all").output, HasSubstr("--full-run"));
     EXPECT_THAT(run("--version").output, HasSubstr("load_and_run"));
 }
 

@@ -114,7 +114,6 @@ def test_report_of_a_flagfile_is_written(run_tool, small_model, tmp_path):
         (["M", "--iter", "0"], "--iter", "--help"),
         (["M", "--iter", "many"], "many", "--help"),
         (["M", "--iter"], "--iter", "--help"),
-        (["M", "N"], "there is no further argument 'N'", "--help"),
         ([], "model", "--help"),
     ],
 )

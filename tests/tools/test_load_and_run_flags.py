@@ -58,8 +58,8 @@ def fill_in(tmp_path, run_tool, small_model):
 
 
 def test_the_page_has_every_flag(run_tool):
-    shown = run_tool("load_and_run", "--help", json=False).out
-    flags = set(re.findall(r"^ +--([a-z0-9-]+)", shown, re.M))
+    shown = run_tool("load_and_run", "--help-all", json=False).out
+    flags = set(re.findall(r"^ +(?:-h,)?--([a-z0-9-]+)", shown, re.M))
     shared = {
         "json",
         "quiet",
@@ -70,6 +70,7 @@ def test_the_page_has_every_flag(run_tool):
         "file-limit",
         "version",
         "help",
+        "help-all",
     }
     cells = re.findall(r"^\| (`--[^|]*) \|", PAGE.read_text(), re.M)
     documented = set(re.findall(r"`--([a-z0-9-]+)", " ".join(cells)))
@@ -99,9 +100,9 @@ def test_flag(run_tool, small_model, plain, fill_in, tmp_path, flag, example, se
 
 
 def test_flags_can_be_turned_off(run_tool, small_model, plain, tmp_path):
-    shown = run_tool("load_and_run", "--help", json=False).out
+    shown = run_tool("load_and_run", "--help-all", json=False).out
     flags = re.findall(r"^ +--([a-z0-9-]+)(?: +[A-Z][a-z ]|$)", shown, re.M)
-    flags = [f for f in flags if f not in ("help", "version", "quiet", "no-color")]
+    flags = [f for f in flags if f not in ("help", "help-all", "version", "quiet", "no-color")]
     assert len(flags) > 25
     file = tmp_path / "flags"
     file.write_text("# all of them off\n" + "".join(f"--no{f}\n" for f in flags))

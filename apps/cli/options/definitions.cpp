@@ -58,9 +58,11 @@ OptionText text_of(const CLI::Option& option) {
         for (auto* word : {"FILE", "DIR", "MODEL", "FOLDER", "PATH"})
             text.takes_file |= text.value.find(word) != text.value.npos;
     }
+    text.is_list = option.get_positional() && option.get_expected_max() > 1;
     text.required = option.get_required();
     text.description = option.get_description();
     text.default_value = option.get_default_str();
+    text.group = option.get_group();
     return text;
 }
 

@@ -10,14 +10,19 @@ class Option;
 
 namespace mge::cli {
 
+// The heading of options that all tools have.
+inline constexpr auto global_group = "Global options";
+
 // The properties of an option or argument that the manual page and completion need.
 struct OptionText {
     std::vector<std::string> names;    // with dashes; an argument has one name without
     std::string value;                 // "FILE", "N", …; empty for a flag
     std::vector<std::string> choices;  // the valid values, if they are few
     bool takes_file = false;
+    bool is_list = false;  // an argument that may be several words
     bool required = false;
     std::string description, default_value;
+    std::string group;  // heading in --help-all and in the manual page
 };
 
 OptionText text_of(const CLI::Option& option);

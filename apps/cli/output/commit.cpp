@@ -6,8 +6,10 @@
 namespace mge::cli {
 
 std::string commit_text() {
-    std::string commit = generated_commit;
+    auto commit = commit_id();
     return commit.empty() ? "" : " (commit " + commit + ")";
 }
+
+std::string commit_id() { return generated_commit; }
 
 }  // namespace mge::cli

@@ -8,4 +8,7 @@ namespace mge::cli {
 // had no git repository.
 std::string commit_text();
 
+// Returns the commit alone, with ", changed" if files differed from it.
+std::string commit_id();
+
 }  // namespace mge::cli

@@ -216,11 +216,14 @@ void Checks::finish(const Subject& subject, const std::shared_ptr<const Program>
 void Checks::walk(const Subject& subject) {
     walked_ = walk_to_first_difference(options_, subject);
     note_failure(load_and_run::failure(*walked_));
+    if (!options_.reproducer.empty())
+        reproducer_ = write_reproducer(options_.reproducer, options_, subject, *walked_);
 }
 
 void Checks::print() const {
     if (compared_) load_and_run::print(*compared_);
     if (walked_) load_and_run::print(*walked_);
+    if (reproducer_) load_and_run::print(*reproducer_);
     if (reproducibility_ && !reproducibility_->difference)
         std::cout << "\nreproducible: " << cli::counted(reproducibility_->values, "value") << " of "
                   << cli::counted(reproducibility_->steps, "step") << " agree in " << reproducibility_->runs
@@ -231,6 +234,7 @@ void Checks::add_to(Json& result) const {
     result["tolerance"] = to_json(options_.tolerance());
     if (compared_) result["compare"] = to_json(*compared_);
     if (walked_) result["first_diff"] = to_json(*walked_);
+    if (reproducer_) result["reproducer"] = to_json(*reproducer_);
     if (reproducibility_) result["reproducible"] = to_json(*reproducibility_);
     Json guards = Json::array();
     if (options_.check_dispatch) guards.push_back("check-dispatch");

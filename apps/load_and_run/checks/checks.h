@@ -13,6 +13,7 @@
 #include "apps/load_and_run/checks/memory_files.h"
 #include "apps/load_and_run/checks/options.h"
 #include "apps/load_and_run/checks/plan.h"
+#include "apps/load_and_run/checks/reproducer.h"
 #include "libmge/inspect/guards.h"
 #include "libmge/inspect/io_dump/io_dump_run.h"
 #include "libmge/inspect/reproducible.h"
@@ -83,6 +84,7 @@ private:
 
     std::optional<ComparedRun> compared_;
     std::optional<WalkedDifference> walked_;
+    std::optional<Reproducer> reproducer_;
     std::optional<Reproducibility> reproducibility_;
 };
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "apps/cli/files/array_file.h"
+#include "apps/cli/files/model_part.h"
 #include "libmge/base/files/file.h"
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/inside_values.h"
@@ -436,6 +437,47 @@ WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subj
                    text("'", walked.reference, "' and the model have no value in common to compare"),
                    ErrorClass::value);
     return walked;
+}
+
+namespace {
+
+Tensors values_of_file(const ReferenceFile& file, const Graph& graph, const std::vector<ValueId>& wanted) {
+    auto reference = file.values(*graph.source_nodes());
+    auto keys = keys_for_files(graph);
+    Tensors result;
+    for (ValueId id : wanted) {
+        auto known = [&](auto& key) { return reference->has(key); };
+        auto key = std::ranges::find_if(keys[size_t(id)], known);
+        result.push_back(key == keys[size_t(id)].end() ? Tensor{} : reference->load(*key));
+    }
+    return result;
+}
+
+}  // namespace
+
+Tensors reference_values(const CheckOptions& checks, const Subject& subject, const Graph& graph,
+                         const std::vector<ValueId>& wanted) {
+    ReferenceFile file(checks, subject);
+    if (file.kind() != Kind::model) return values_of_file(file, graph, wanted);
+    OtherModel other(checks, subject, file);
+    Graph other_graph = name_values(other.model.graph);
+    auto how = correspond(graph, other_graph);
+    auto keys = keys_by_origin(graph), other_keys = keys_by_origin(other_graph, how.numbers, how.inputs);
+    std::map<std::string, ValueId> by_key;
+    for (size_t id = 0; id < other_keys.size(); ++id)
+        for (auto& key : other_keys[id]) by_key.emplace(key, ValueId(id));
+    std::vector<ValueId> found;
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < wanted.size(); ++i)
+        for (auto& key : keys[size_t(wanted[i])])
+            if (auto at = by_key.find(key); at != by_key.end()) {
+                found.push_back(at->second);
+                positions.push_back(i);
+                break;
+            }
+    Tensors values = cli::values_of(other_graph, other.options, other.inputs, found), result(wanted.size());
+    for (size_t i = 0; i < found.size(); ++i) result[positions[i]] = values[i];
+    return result;
 }
 
 void check_reference(const CheckOptions& checks, const Subject& subject) {

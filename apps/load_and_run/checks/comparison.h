@@ -53,6 +53,10 @@ struct WalkedDifference {
 };
 WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subject& subject);
 
+// The reference's values of a graph that name_values() made of the subject's; null where it has none.
+Tensors reference_values(const CheckOptions& checks, const Subject& subject, const Graph& graph,
+                         const std::vector<ValueId>& wanted);
+
 // Before anything is timed: UserError when the model of --compare does not take the subject's inputs.
 void check_reference(const CheckOptions& checks, const Subject& subject);
 

@@ -39,6 +39,10 @@ void add_accuracy(CLI::App& app, CheckOptions& o) {
         ->default_str("max-abs");
     app.add_flag("--first-diff", o.first_diff,
                  "Walk through the model layer by layer and name the first operator that differs");
+    cli::written(app.add_option("--write-reproducer", o.reproducer,
+                                "With --first-diff: write the smallest part of the model that differs, with "
+                                "its inputs and expected outputs"))
+        ->type_name("FILE.mge");
     app.add_option("--range", o.range, "Fail when a real value is not of a magnitude below this")
         ->check(cli::real_number());
     app.add_flag("--check-finite", o.check_finite, "Fail when a real value is infinite or not a number");
@@ -49,6 +53,7 @@ void add_accuracy(CLI::App& app, CheckOptions& o) {
 }
 
 void add_determinism(CLI::App& app, CheckOptions& o) {
+    app.option_defaults()->group("Determinism");
     app.add_flag("--reproducible", o.reproducible,
                  "Only reproducible algorithms; two fresh contexts have to agree in every step, bit by bit");
     cli::written(app.add_option("--save-plan", o.save_plan, "Record which algorithm computes each step"))
@@ -60,6 +65,7 @@ void add_determinism(CLI::App& app, CheckOptions& o) {
 }
 
 void add_inspection(CLI::App& app, CheckOptions& o) {
+    app.option_defaults()->group("Inspection");
     cli::written(app.add_option("--io-dump", o.io_dump,
                                 "Dump the values of the first run as text, or by name as .npz"))
         ->type_name("FILE");
@@ -86,6 +92,7 @@ void check_companions(const CheckOptions& o) {
     auto& keys = o.compare_keys;
     if (o.compare.empty() && keys.key.are_given()) fail("--compare-key-...", "needs --compare REF");
     if (o.compare.empty() && !keys.cipher.empty()) fail("--compare-cipher", "needs --compare REF");
+    if (!o.reproducer.empty() && !o.first_diff) fail("--write-reproducer", "needs --first-diff");
     if (o.first_diff && !compares) fail("--first-diff", "needs --compare REF or --compare-with HOW");
     if (!o.save_plan.empty() && o.save_plan == o.replay_plan)
         fail("--save-plan", "would overwrite the plan that is replayed");

@@ -21,7 +21,8 @@ struct CheckOptions {
     std::optional<double> rtol, atol;
     std::string metric;  // empty: max-abs
     bool first_diff = false;
-    double range = 0;  // 0: no check
+    std::string reproducer;  // file
+    double range = 0;        // 0: no check
     bool check_finite = false, check_dispatch = false;
     std::string check_var_value;  // N[:start]
 

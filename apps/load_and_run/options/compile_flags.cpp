@@ -59,11 +59,34 @@ void add_flag(CLI::App& app, CompileOptions& options, const compat::NamedOption&
     }
 }
 
+const compat::NamedOption& precision() {
+    static const auto& option = *compat::find_named_option("precision");
+    return option;
+}
+
 }  // namespace
 
 void add_compile_flags(CLI::App& app, CompileOptions& options) {
     for (auto& option : compat::named_options())
-        if (!option.has_own_flag && !option.flag.empty()) add_flag(app, options, option);
+        if (!option.has_own_flag && !option.flag.empty() && &option != &precision())
+            add_flag(app, options, option);
+}
+
+void add_precision_flag(CLI::App& app, std::vector<std::string>& values) {
+    auto& option = precision();
+    app.add_option(std::string(option.flag), values, std::string(option.doc))
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->default_str(default_text(option))
+        ->check(cli::one_of(std::vector<std::string>(option.words.begin(), option.words.end())));
+}
+
+void set_precision(CompileOptions& options, const std::string& value) {
+    set_option(options, precision(), value);
+}
+
+std::string precision_of(const CompileOptions& options) {
+    return std::get<std::string>(precision().get(options));
 }
 
 }  // namespace mge::load_and_run

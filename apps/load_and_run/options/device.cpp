@@ -67,8 +67,6 @@ void add(CLI::App& app, DeviceOptions& o) {
     app.add_flag("--cpu-default", o.cpu_default, "Run on the CPU, in the calling thread alone");
     app.add_flag("--cuda", o.cuda, "Run on the first NVIDIA GPU");
     app.add_flag("--opencl", o.opencl, "Run on an OpenCL device");
-    app.add_option("--threads", o.threads, "Threads an operator may use (default: affinity and cgroup quota)")
-        ->check(cli::whole_number(1, 1024));
     app.add_option("--multithread", o.multithread,
                    "Run on the CPU with this many threads, issued by a separate thread")
         ->check(cli::whole_number(-1, 1024));

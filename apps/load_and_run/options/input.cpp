@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/cli/options/number_list.h"
 #include "apps/cli/options/numbers.h"
 
 namespace mge::load_and_run {
@@ -12,13 +13,10 @@ void add(CLI::App& app, InputOptions& o) {
                    "Values of the inputs, see below; given several times: several tests in one run")
         ->type_name("NAME:VALUE;...")
         ->allow_extra_args(false);
-    app.add_option("--batch-size", o.batch_sizes,
-                   "Replace the first extent of every input; data is repeated to fill it. Several: each test "
-                   "with each of them")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(cli::whole_number(1, 1u << 31))
-        ->type_name("N,...");
+    cli::add_number_list(app, "--batch-size,--batch", o.batch_sizes,
+                         "Replace the first extent of every input; data is repeated to fill it. Several: "
+                         "each test with each of them",
+                         1, 1u << 31);
     cli::add_dimension_option(app, o.dimensions);
     app.add_option("--seed", o.seed, "Seed of random inputs and arrivals")
         ->check(cli::whole_number(0, UINT64_MAX))

@@ -16,8 +16,8 @@ cli::Manual manual() {
   file.npy            one array           file.npz            arrays by input name
   [[1,2],[3,4]]       literal numbers     {1,3,224,224}       a shape, every byte 1
   #rand(min,max,shape...)                 random numbers; without a shape: the model's
-Option names may be written with underscores, as in --fast_run. Further flags of MegEngine's tool are accepted
-for compatibility and do nothing, or name what is not here.
+Option names may be written with underscores, as in --fast_run. Options kept for compatibility have no effect, or
+name a backend that this build does not have.
 Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 device, 5 bad model or data file, 6 crypto,
 7 a result differs, 8 memory.)",
         .examples =
@@ -33,19 +33,39 @@ Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 device, 5 bad model
               "Records when each step began and ended, for mge-profile"}},
         .files = {{"$XDG_CACHE_HOME/mge/fastrun.sqlite",
                    "The fast-run cache that --fast-run fills and reads"}},
+        .first_options = {{"--threads", "Threads of each operator"},
+                          {"--streams", "Contexts that run at the same time"},
+                          {"--precision", "strict is f32; the others may round to bf16"},
+                          {"--format", "Print a row per run, for scripts"},
+                          {"--iter", "Timed runs (10)"},
+                          {"--duration", "Keep timing for this many seconds"},
+                          {"--startup", "Say what the start takes"},
+                          {"--baseline", "Compare the times with an earlier report"},
+                          {"--fail-if", "Exit with 3 when that is surely worse"},
+                          {"--fitting", "Find the fastest set of options"},
+                          {"--device", "cpu0, gpu0, ... (--list-devices)"},
+                          {"--input", "Files, numbers or #rand(min,max)"},
+                          {"--batch-size", "First dimension of every input"},
+                          {"--dim", "Size of an open dimension"},
+                          {"--fast-run", "Measure algorithms and keep the fastest"},
+                          {"--compare-with", "reference, precision=strict, threads=1, ..."},
+                          {"--first-diff", "Name the first operator that differs"},
+                          {"--check-finite", "Fail on infinities and NaN"},
+                          {"--profile", "Record the steps for mge-profile"},
+                          {"--json", "Write a report with everything"}},
     };
 }
 
-// Every group of options: the command line is their sum.
+// Every group of options with its heading: the command line is their sum.
 void for_each_group(Options& options, auto visit) {
-    visit(options.run);
-    visit(options.device);
-    visit(options.input);
-    visit(options.algorithms);
-    visit(options.graph);
-    visit(options.output);
-    visit(options.checks);
-    visit(options.profile);
+    visit("Runs and times", options.run);
+    visit("Device", options.device);
+    visit("Inputs", options.input);
+    visit("Algorithms", options.algorithms);
+    visit("Graph", options.graph);
+    visit("Output", options.output);
+    visit("Accuracy", options.checks);
+    visit("Profile", options.profile);
 }
 
 // Accepted for compatibility: scripts for MegEngine's tool pass them. No layout, device or fallback of this
@@ -68,10 +88,18 @@ constexpr const char* accepted_for_compatibility[] = {"--c-opr-lib-with-param",
 Options parse_options(cli::Invocation& invocation) {
     Options options;
     cli::App app(invocation, manual());
-    for_each_group(options, [&](auto& group) { add(app.root(), group); });
-    for (auto* flag : accepted_for_compatibility) app.root().get_option(flag)->group("");
+    auto under = [&](const char* heading, auto& group) {
+        app.root().option_defaults()->group(heading);
+        add(app.root(), group);
+    };
+    under("Lists (several values: one row per run)", options.sweep);
+    for_each_group(options, under);
+    for (auto* flag : accepted_for_compatibility)
+        app.root().get_option(flag)->group("Kept for compatibility");
     app.parse();
-    for_each_group(options, [](auto& group) { check(group); });
+    check_sweep(app.root(), options.sweep);
+    take_single_values(options);
+    for_each_group(options, [](const char*, auto& group) { check(group); });
     bool needs_model = !options.device.list_devices;
     if (needs_model && options.run.model.path.empty())
         throw cli::UsageError("a model is missing", "usage: load_and_run MODEL [options]; --help lists them");

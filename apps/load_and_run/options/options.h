@@ -11,11 +11,13 @@
 #include "apps/load_and_run/options/input.h"
 #include "apps/load_and_run/options/output.h"
 #include "apps/load_and_run/options/run.h"
+#include "apps/load_and_run/options/sweep.h"
 #include "apps/load_and_run/profile.h"
 
 namespace mge::load_and_run {
 
 struct Options {
+    SweepOptions sweep;
     RunOptions run;
     DeviceOptions device;
     InputOptions input;

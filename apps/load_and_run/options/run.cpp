@@ -32,9 +32,6 @@ void add_timing(CLI::App& app, RunOptions& o) {
                    "Let requests arrive at random, this many per second on average, whether or not the last "
                    "is done; latency counts from the arrival")
         ->check(cli::real_number(1e-3, 1e7));
-    app.add_option("--streams", o.streams, "Contexts that run one compiled program at the same time")
-        ->check(cli::whole_number(1, 1024))
-        ->capture_default_str();
     app.add_option("--thread", o.loads, "Threads that each load, compile and run the model by themselves")
         ->check(cli::whole_number(1, 1024))
         ->capture_default_str();
@@ -74,8 +71,6 @@ void add_verdict(CLI::App& app, RunOptions& o) {
 }  // namespace
 
 void add(CLI::App& app, RunOptions& o) {
-    cli::add_model_file(app, o.model);
-    app.get_option("model")->required(false);  // some flags do not need a model
     add_timing(app, o);
     add_verdict(app, o);
     app.add_flag("--share-param-mem", o.share_param_mem,
@@ -84,6 +79,8 @@ void add(CLI::App& app, RunOptions& o) {
     app.add_flag("--mdl", o.mdl,
                  "Load, compile and run the model as a graph, as is done without --lite, too");
     app.add_flag("--wait-gdb", o.wait_gdb, "Print the process id and wait for a character on stdin");
+    app.option_defaults()->group("Encrypted models and own operators");
+    cli::add_model_options(app, o.model);
 }
 
 void check(const RunOptions& o) {
