@@ -62,7 +62,7 @@ def one_error(ran):
         (["--mem-limit", "0"], "'0' is not a size"),
         (["--json="], "'--json=' has no value"),
         (["--input=", "--iter", "1"], "'--input=' has no value"),
-        (["--", "--iter"], "there is no further argument '--iter'"),
+        (["--", "--iter"], "cannot open '--iter'"),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )
