@@ -190,7 +190,8 @@ TEST(CudaFamilies, TheFirstRunIsNotTimed) {
     auto late = [](const Prepared&, const Launch&) {
         if (runs++ == 0) std::this_thread::sleep_for(500ms);
     };
-    // The event before a run must be reached first: the time between two events that are reached late says nothing.
+    // The event before a run must be reached first: the time between two events that are reached late says
+    // nothing.
     auto slow = [](const Prepared&, const Launch& launch) {
         launch.queue->wait();
         std::this_thread::sleep_for(50ms);
