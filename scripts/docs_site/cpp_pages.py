@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the reference of the C++ library from the XML that Doxygen makes of the headers."""
+"""Writes the reference of the C++ library from the XML that Doxygen makes of installed headers."""
 
+import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from collections import defaultdict
@@ -8,13 +10,12 @@ from pathlib import Path
 
 from docs_site.python_pages import plain
 
-# Our comments are plain; Doxygen reads those with three slashes, or "///<" behind a member.
-FILTER = r"sed -E 's|^( *)// ?|\1/// |; s|([;,{}]) +// ?|\1 ///< |'"
+# Our comments are plain; Doxygen reads those with "///" or "/**", and "<" behind a member.
+FILTER = (
+    r"sed -E 's|^( *)// ?|\1/// |; s|([;,{}]) +// ?|\1 ///< |; "
+    r"s|^( *)/\* |\1/** |; s|([;,{}]) +/\* |\1 /**< |'"
+)
 SETTINGS = f"""
-INPUT = libmge
-RECURSIVE = YES
-FILE_PATTERNS = *.h
-EXCLUDE_PATTERNS = */cuda/* *.cuda.h */schema/* */kernel/cpu/* */kernel/scalar/* */ops/*
 INPUT_FILTER = "{FILTER}"
 GENERATE_HTML = NO
 GENERATE_LATEX = NO
@@ -25,9 +26,25 @@ QUIET = YES
 WARNINGS = NO
 MACRO_EXPANSION = YES
 EXPAND_ONLY_PREDEF = YES
-PREDEFINED = MGE_API= LITE_API=
+PREDEFINED = MGE_API= LITE_API= LITE_CAPI= LITE_ANY_INT=
 JAVADOC_AUTOBRIEF = YES
 """
+# As cmake/install_headers.cmake; operators have pages of their own.
+PUBLIC = ("libmge/mge.h", "libmge/own_operators.h")
+LITE = "libmge/lite/include"
+
+
+def installed_headers(root: Path) -> list[str]:
+    """The headers that programs can include, without generated ones and those of operators."""
+    found, waiting = set(), list(PUBLIC)
+    while waiting:
+        header = waiting.pop()
+        if header in found or not (root / header).exists():
+            continue
+        found.add(header)
+        waiting += re.findall(r'#include "(libmge/[^"]+)"', (root / header).read_text())
+    lite = (path.relative_to(root).as_posix() for path in (root / LITE).rglob("*.h"))
+    return sorted({h for h in found if "/ops/" not in h} | set(lite))
 
 
 def text_of(element: ET.Element | None) -> str:
@@ -86,23 +103,28 @@ def collect(xml: Path) -> dict[str, list[tuple[str, str]]]:
         if compound is None:
             continue
         name = text_of(compound.find("compoundname"))
-        if not name.startswith(("mge", "lite")) or "<" in name or "@" in name:
-            continue
         kind = compound.get("kind")
+        is_ours = kind == "file" or name.startswith(("mge", "lite", "Lite"))
+        if not is_ours or "<" in name or "@" in name:
+            continue
         if kind in ("class", "struct") and (header := header_of(compound)):
             short = name.removeprefix("mge::")
             found[header].append((short, type_entry(compound, short)))
-        elif kind == "namespace":
+        elif kind == "namespace" or (kind == "file" and f"{LITE}/lite-c/" in header_of(compound)):
             for member in members(compound):
-                entry = function_entry(member)
-                found[header_of(member)].append((text_of(member.find("name")), entry))
+                short = text_of(member.find("name"))
+                # In C a struct has its name by a typedef.
+                if text_of(member.find("type")) != f"struct {short}":
+                    found[header_of(member)].append((short, function_entry(member)))
     return found
 
 
 def write_cpp(folder: Path, root: Path, work: Path) -> list[str]:
     """Writes a page per folder of headers and returns their names."""
     work.mkdir(parents=True, exist_ok=True)
-    settings = SETTINGS + f"OUTPUT_DIRECTORY = {work}\n"
+    shutil.rmtree(work / "xml", ignore_errors=True)
+    headers = " ".join(installed_headers(root))
+    settings = SETTINGS + f"INPUT = {headers}\nOUTPUT_DIRECTORY = {work}\n"
     subprocess.run(["doxygen", "-"], input=settings, text=True, cwd=root, check=True)
     folder.mkdir(parents=True)
     pages = defaultdict(list)
@@ -110,13 +132,15 @@ def write_cpp(folder: Path, root: Path, work: Path) -> list[str]:
         if not header.endswith(".h"):
             continue
         texts = [text for _, text in sorted(entries)]
-        pages[header.split("/")[1]].append("\n\n".join([f"## `{header}`", *texts]))
+        shown = header.removeprefix(f"{LITE}/")
+        pages[header.split("/")[1]].append("\n\n".join([f"## `{shown}`", *texts]))
     names = sorted(name for name in pages if "." not in name)
     for name in names:
         (folder / f"{name}.md").write_text("\n\n".join([f"# C++: {name}", *pages[name]]) + "\n")
     rows = "\n".join(f"- [`libmge/{name}`]({name}.md)" for name in names)
     intro = (
-        "Operators have the same parameters in C++ and Python: [operators](../operators/index.md)."
+        "The headers that are installed. Operators have the same parameters in C++ and Python: "
+        "[operators](../operators/index.md)."
     )
     (folder / "index.md").write_text(f"# C++, by folder\n\n{intro}\n\n{rows}\n")
     return [f"{name}.md" for name in names]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from docs_site.check_site import broken_links
 from docs_site.check_sources import faults
-from docs_site.cpp_pages import collect
+from docs_site.cpp_pages import collect, installed_headers
 from docs_site.navigation import with_pages
 from docs_site.operator_facts import gpu_rows, short
 from docs_site.operator_pages import families_of_operators, page_of
@@ -266,3 +266,18 @@ def test_headers_are_read_from_the_xml_of_doxygen(tree):
     assert collect(tree({"namespacemge.xml": xml})) == {
         "libmge/op/rank.h": [("rank", "### `rank`\n\n```cpp\nint rank(int x);\n```\n\nThe rank.")]
     }
+
+
+def test_the_reference_has_installed_headers_alone(tree):
+    root = tree(
+        {
+            "libmge/mge.h": '#include "libmge/op/op.h"\n',
+            "libmge/op/op.h": '#include "libmge/ops/all.h"\n',
+            "libmge/op/apply.cpp.h": "",
+            "libmge/ops/all.h": "",
+            "libmge/lite/network_impl.h": "",
+            "libmge/lite/include/lite/network.h": "",
+        }
+    )
+    public = ["libmge/lite/include/lite/network.h", "libmge/mge.h", "libmge/op/op.h"]
+    assert installed_headers(root) == public
