@@ -28,6 +28,7 @@ enum class ErrorCode : int {
 // Which builtin exception class a Python caller expects.
 enum class ErrorClass { runtime, value, type, index, key, assertion, not_implemented };
 
+// The base of all errors of the library. The message names the operator, file or option concerned.
 class MGE_API Error : public std::runtime_error {
 public:
     Error(ErrorCode code, ErrorClass error_class, const std::string& message)
@@ -40,6 +41,7 @@ private:
     ErrorClass class_;
 };
 
+// The caller must change something: an argument, an option, a file, the order of calls.
 class MGE_API UserError : public Error {
 public:
     explicit UserError(const std::string& message, ErrorClass error_class = ErrorClass::runtime)
@@ -55,6 +57,7 @@ public:
     explicit ModelError(const std::string& message) : UserError(ErrorCode::model, message) {}
 };
 
+// A device, a driver or the system failed, or lacks a feature.
 class MGE_API DeviceError : public Error {
 public:
     explicit DeviceError(const std::string& message)
@@ -64,17 +67,20 @@ protected:
     DeviceError(ErrorCode code, const std::string& message) : Error(code, ErrorClass::runtime, message) {}
 };
 
+// An allocation failed, or exceeded a limit.
 class MGE_API MemoryError : public DeviceError {
 public:
     explicit MemoryError(const std::string& message) : DeviceError(ErrorCode::memory, message) {}
 };
 
+// A bug of the library; the message has file, line and condition.
 class MGE_API InternalError : public Error {
 public:
     explicit InternalError(const std::string& message)
         : Error(ErrorCode::internal, ErrorClass::runtime, message) {}
 };
 
+// Throws a UserError with the prefix [who]:
 // throw_user("softmax", "axis 7 is out of range for rank 2") → "[softmax] axis 7 …"
 [[noreturn]] MGE_API void throw_user(std::string_view who, const std::string& what,
                                      ErrorClass error_class = ErrorClass::runtime);

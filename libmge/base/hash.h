@@ -15,7 +15,7 @@ constexpr uint64_t hash_mix(uint64_t seed, uint64_t value) {
     return seed * 0xff51afd7ed558ccdull;
 }
 
-// XXH3 of some bytes, at memory speed: stable, for checksums in files and keys in caches.
+// Returns XXH3 of the bytes. Runs at memory speed and is stable: for checksums in files and keys in caches.
 MGE_API uint64_t checksum(const void* data, size_t bytes);
 // 128 bits of hash: equal fingerprints count as equal content.
 struct Fingerprint {

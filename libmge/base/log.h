@@ -12,7 +12,9 @@ namespace mge {
 
 enum class LogChannel { dispatch, passes, memory, fastrun, program };
 
+// True if MGE_LOG or the level `debug` enables the channel.
 MGE_API bool log_enabled(LogChannel channel);
+// Writes a line, even if its channel is disabled. All functions here are thread-safe.
 MGE_API void log_line(LogChannel channel, const std::string& line);
 
 enum class LogLevel { debug, info, warning, error };
@@ -21,14 +23,15 @@ enum class LogLevel { debug, info, warning, error };
 // first set_default_log_level(), or `warning`.
 MGE_API void set_log_level(LogLevel level);
 MGE_API LogLevel log_level();
-// For interfaces whose users expect another default. A level that was set is kept.
+// Sets the default level of an interface, such as Lite's. Has no effect after set_log_level().
 MGE_API void set_default_log_level(LogLevel level);
 
 MGE_API void log_message(LogLevel level, const std::string& line);
-// Something the user should know although the work goes on; once per process for equal text.
+// Warns of something that does not stop the work. Equal texts are written once per process.
 MGE_API void log_warning(const std::string& line);
 
-// Called before each line, to remove terminal output that the line would overwrite. Null: no function.
+// Sets a function that is called before each line, to clear a progress bar on the terminal. nullptr removes
+// it.
 MGE_API void before_log_lines(void (*clear_terminal_line)());
 
 }  // namespace mge

@@ -6,8 +6,8 @@
 
 namespace mge {
 
-// Bytes of main memory that this process may use, according to the system and its control groups: a container
-// has its own.
+// Bytes of main memory that this process may use: the smaller of the system's and its control groups'
+// limits.
 struct MemoryStatus {
     uint64_t total = 0, free = 0;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A graph that runs in parts, one after the other: each computes some values of the graph and goes on with
-// what the parts before it have left.
+// A graph that runs in parts, one after the other. Each part computes some values of the graph from the
+// inputs and from the values of earlier parts.
 //
 //     PartedExecutable parts(graph, {{features}, {loss}}, {});
-//     Tensors seen = parts.run(0, {{"x", x}});     // may be looked at
+//     Tensors seen = parts.run(0, {{"x", x}});  // the caller may look at them
 //     Tensors last = parts.run(1, {{"target", t}});
 
 #include <map>
@@ -27,11 +27,11 @@ public:
     size_t size() const;
     // The graph's inputs that a part reads itself, by name.
     const std::vector<std::string>& inputs(size_t part) const;
-    // Parts run in their order; part 0 may begin again at any time, and forgets what the others have left. A
-    // value that goes from part to part is given up after its last one. UserError for another order, and for
-    // inputs that are missing or not the part's.
+    // Runs a part and returns its values. Parts run in their order; part 0 may run at any time and drops the
+    // values of the others. A value that crosses parts is freed after its last reader. Throws UserError for
+    // another order, and for inputs that are missing or belong to other parts.
     Tensors run(size_t part, const std::map<std::string, Tensor>& inputs);
-    // Bytes of values that wait for later parts.
+    // Returns the bytes of values that wait for later parts.
     size_t waiting_bytes() const;
 
 private:

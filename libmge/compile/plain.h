@@ -4,14 +4,14 @@
 
 namespace mge {
 
-// The same values, row-major. Inside programs images may have other layouts; a plain tensor is returned
-// unchanged, with the same memory.
+// Returns the values in row-major order. Inside programs images may have other layouts. A plain tensor is
+// returned unchanged, with the same memory.
 MGE_API Tensor to_plain(const Tensor& tensor);
-// The same values in that layout; the tensor itself when it is in it already.
+// Returns the values in that layout; the tensor itself if it already has it.
 MGE_API Tensor in_layout(const Tensor& tensor, const Layout& layout);
-// The same where the host can read it.
+// Returns the values in row-major order, in memory that the host can read.
 MGE_API Tensor plain_on_host(const Tensor& tensor);
-// A plain tensor on the tensor's device, in memory of its own.
+// Returns a row-major copy on the tensor's device, in new memory.
 MGE_API Tensor copy_plain(const Tensor& tensor);
 
 }  // namespace mge

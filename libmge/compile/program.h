@@ -60,13 +60,13 @@ struct ValueReport {
         last = -1;  // steps between which that memory is in use; -1 for constants and dynamic values
 };
 MGE_API std::string_view name_of(ValueReport::Place place);
-// "conv2d 'conv1'": a step in messages.
+// Returns the name of a step in messages: "conv2d 'conv1'".
 MGE_API std::string operator_text(const StepReport& step);
 
 struct MemoryReport {
-    size_t weights = 0;           // constants as they came that a step still reads
+    size_t weights = 0;           // constants of the graph that a step still reads
     size_t weights_in_file = 0;   // the part in a mapped file
-    size_t released_weights = 0;  // constants as they came that the program needs no more
+    size_t released_weights = 0;  // constants of the graph that the program no longer needs
     size_t made_weights = 0;      // constants that passes computed and a step reads
     size_t constants = 0;         // constants of the compiled graph, including those read as packed copies
     size_t packed_weights = 0;    // copies made by prepared algorithms, each piece once
@@ -84,7 +84,7 @@ struct ReplacedValue {
     std::vector<std::string> passes;  // in the order in which they ran
 };
 
-// An option that was given and could not act, and why.
+// An option that was given but has no effect, and why.
 struct IgnoredOption {
     std::string option, given, reason;
 };
@@ -111,7 +111,7 @@ public:
                                                   const CompileOptions& options);
     explicit Program(std::unique_ptr<const ProgramParts> parts);
     ~Program();
-    // Rises over the graphs and programs of the process: "graph 3" in messages.
+    // Returns a number that increases over the graphs and programs of the process: "graph 3" in messages.
     uint64_t id() const;
     // The graph after the passes, in the order of its steps; empty with comp_node_seq_record_level 2.
     const Graph& graph() const;
@@ -131,19 +131,19 @@ public:
     const std::vector<ReplacedValue>& replaced() const;
     // Options without an effect; a warning listed them, unless log_level is 0.
     const std::vector<IgnoredOption>& options_without_effect() const;
-    // Its inside, for the files of this folder.
+    // The internal state, for the sources of this folder.
     const ProgramParts& parts() const { return *parts_; }
 
 private:
     std::unique_ptr<const ProgramParts> parts_;
 };
 
-// By value, the step after which it is available; -1: from the beginning, or never.
+// Returns, by value, the step after which it is available; -1: from the beginning, or never.
 MGE_API std::vector<int> ready_steps(const Program& program);
 
 class Context;
 
-// A run of a step's inner graph: the body of a loop, a branch.
+// A run of a step's inner graph, such as the body of a loop or a branch.
 struct InnerRun {
     Context& outer;
     size_t step;             // step of the outer program
@@ -151,7 +151,7 @@ struct InnerRun {
     int64_t iteration = -1;  // counted from the beginning of the step; -1: it runs once in a step
     bool is_first() const { return iteration <= 0; }
 };
-// "body[3]": the graph and which time it runs, without the number where it runs once.
+// Returns the graph with its iteration, "body[3]"; without the number if it runs once.
 MGE_API std::string graph_text(std::string_view graph, int64_t iteration);
 
 // Memory that a run has taken.
@@ -186,8 +186,8 @@ public:
                                            std::shared_ptr<ContextMemory> memory = nullptr);
     virtual ~Context() = default;
     virtual const Program& program() const = 0;
-    // Address of the input on its device; fill it before run(). It stays the same for the life of the
-    // context.
+    // Returns the address of an input on its device; fill it before run(). It does not change while the
+    // context lives.
     virtual void* input(size_t i) = 0;
     // Copies all inputs, in plain layout and the program's specs, from any device.
     void fill_inputs(std::span<const Tensor> inputs);
@@ -198,7 +198,7 @@ public:
     // until it is replaced; null: back to the context's own. Views, inputs, constants and values that are two
     // outputs have no separate memory, unless force_output_use_user_specified_memory gives it to them.
     virtual void bind_output(size_t i, void* data, size_t bytes) = 0;
-    // The memory of intermediate values, for contexts that share it.
+    // Returns the memory of intermediate values, which other contexts may share.
     virtual const std::shared_ptr<ContextMemory>& memory() const = 0;
     // Enqueues the work on the program's devices, after the previous run: on a CPU it is done when the call
     // returns, unless async_exec_level lets a thread of the context enqueue it.
@@ -229,7 +229,7 @@ public:
     // The current value, sharing memory that later steps overwrite; an observer may read the inputs and
     // outputs of the current step. An absent tensor if it has no memory (not yet, or no longer).
     virtual Tensor value(ValueId id) = 0;
-    // Milliseconds of each step in one run, timed one by one.
+    // Runs once and returns the milliseconds of each step, timed one by one.
     virtual std::vector<double> time_steps() = 0;
 };
 

@@ -27,6 +27,7 @@ struct MemoryStats {
     size_t page_locked = 0;    // host memory, see Device::allocate_host
 };
 
+// A device of the machine. Thread-safe. It lives as long as the process.
 class MGE_API Device {
 public:
     virtual ~Device() = default;
@@ -60,6 +61,7 @@ MGE_API DeviceId parse_device(std::string_view name);
 MGE_API std::string logical_name(DeviceId id);   // as the user wrote it: "xpux:0", "cpu0:0"
 MGE_API std::string physical_name(DeviceId id);  // "cpu0:0"
 
+// Returns the device of an id; opens it at its first use. Throws DeviceError if that fails.
 MGE_API Device& device(DeviceId id);
 
 // Registers a kind of device and returns its number. `open` is called once per index, at its first use. If
@@ -71,6 +73,7 @@ MGE_API uint8_t add_device_kind(std::string name, int count, Device& (*open)(int
 MGE_API Tensor empty_tensor(const TensorSpec& spec, DeviceId id);
 // Returns a new tensor with a copy of host data (dense, row-major).
 MGE_API Tensor tensor_from_host(const TensorSpec& spec, const void* data, DeviceId id);
+// Returns a new tensor of shape () with the value, converted to the dtype.
 MGE_API Tensor scalar_tensor(double value, DType dtype, DeviceId id);
 // Returns the tensor itself if it is on the device already, else a copy there.
 MGE_API Tensor to_device(const Tensor& tensor, DeviceId id);

@@ -51,7 +51,7 @@ struct OperatorDifference {
 
 struct FirstDifference {
     size_t steps = 0;
-    // Results that somebody reads, as far as the walk went, and how many of them the reference has.
+    // The number of results with readers, as far as the walk went, and how many of them the reference has.
     size_t values = 0, compared = 0;
     std::optional<OperatorDifference> first;  // the first result beyond the tolerance
     std::optional<OperatorDifference> cause;  // the first operator that differs although its inputs agree

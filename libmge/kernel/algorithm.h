@@ -26,13 +26,13 @@ struct SelectOptions;
 // factors of products (bf16, TF32); also rounded values between steps.
 enum class Precision : uint8_t { strict, relaxed, fast };
 
-// The operator computes the items of a batch by themselves: their first axes count them.
+// The operator computes the items of a batch independently; the first axes of its operands are the batch.
 struct ItemsApart {
     size_t batch_input = 0;                          // the input whose first dimension is the batch
     uint32_t shared_inputs = 0, shared_outputs = 0;  // bit i: it has no items regardless of its shape
     bool shares_times = false;  // its algorithms differ so much in speed that one batch is measured for all
 };
-// Nullopt when it does not with these parameters and specs (a sum over the first axis).
+// Returns nullopt if that does not hold for these parameters and specs, such as a sum over the first axis.
 using ItemsApartRule = std::optional<ItemsApart> (*)(const void* params, std::span<const TensorSpec> inputs,
                                                      std::span<const TensorSpec> outputs);
 
@@ -56,13 +56,13 @@ struct Problem {
         return *static_cast<const P*>(params);
     }
     bool has_input(size_t i) const { return i < inputs.size() && !inputs[i].is_absent(); }
-    // Unknown, so false, for an input beyond the bits.
+    // Returns false for inputs beyond the bits, which are not tracked.
     bool is_constant(size_t i) const { return i < constant_bits && constant_inputs >> i & 1; }
     // Stable text of all of the above except the devices' names: the key in the fast-run cache and in logs.
     MGE_API std::string key() const;
 };
 
-// Supported, or the reason why not: shown by MGE_LOG=dispatch.
+// Whether an algorithm supports a problem, and if not, why: MGE_LOG=dispatch prints the reason.
 struct Support {
     const char* reason = nullptr;
     explicit operator bool() const { return !reason; }
@@ -117,7 +117,7 @@ public:
     }
     size_t workspace() const { return workspace_; }
     const PackedInputs& packed() const { return packed_; }
-    // Code that was generated for it; how much is estimated.
+    // Code that was generated for it; sizes are estimates.
     const std::vector<MemoryPiece>& code() const { return code_; }
     Prepared with_code(std::vector<MemoryPiece> pieces) && {
         code_ = std::move(pieces);
@@ -163,7 +163,7 @@ struct Launch {
     const T* in(size_t i) const {
         return static_cast<const T*>(inputs[i]);
     }
-    // Null for an input that is absent, or behind the last one that is given.
+    // Returns null for an absent input and for those after the last given one.
     template <class T>
     const T* in_if_given(size_t i) const {
         return i < inputs.size() ? in<T>(i) : nullptr;

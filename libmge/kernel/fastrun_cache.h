@@ -53,15 +53,16 @@ public:
 // operator offers one of that name for the problem.
 class MGE_API FastrunCache {
 public:
-    // Created if it does not exist. ModelError if the file is not a cache or is damaged as a whole, UserError
-    // if it cannot be opened; both name it. Null: waits for other processes' locks for up to half a minute.
+    // Opens a file, or creates it. Throws ModelError if it is not a cache or is damaged as a whole, UserError
+    // if it cannot be opened; both name it. Without `wait`, waits up to half a minute for the locks of other
+    // processes.
     static std::unique_ptr<FastrunCache> open(const std::string& path,
                                               Durability durability = Durability::process,
                                               std::shared_ptr<LockWait> wait = nullptr);
-    // An existing file, never written.
+    // Opens an existing file, which is never written.
     static std::unique_ptr<FastrunCache> open_read_only(const std::string& path,
                                                         std::shared_ptr<LockWait> wait = nullptr);
-    // For work that can continue without the cache.
+    // Returns the limit for work that can continue without the cache.
     static std::shared_ptr<LockWait> short_wait(const std::string& path);
     // For work that must continue in any case: a cache that is not writable is only read, and an unreadable
     // one is left unchanged and replaced by an empty one in memory; find() and store() do not throw, and wait
@@ -70,7 +71,7 @@ public:
     static std::unique_ptr<FastrunCache> open_tolerant(const std::string& path,
                                                        Durability durability = Durability::process,
                                                        CacheName name = CacheName::by_default);
-    // The same of one that is open.
+    // The same for a cache that is already open.
     static std::unique_ptr<FastrunCache> made_tolerant(std::unique_ptr<FastrunCache> cache);
     // The same for work that stores nothing: it is never written, and may be missing.
     static std::unique_ptr<FastrunCache> open_to_look_up(const std::string& path,
@@ -89,7 +90,7 @@ public:
                                                       bool is_tolerant = false);
     // mge/fastrun.sqlite in cache_folder(); nullopt without such a folder.
     static std::optional<std::string> default_path();
-    // The key of rows that are for this machine.
+    // Returns the key of this machine's rows.
     static std::string machine(DeviceId device = {});
     ~FastrunCache();
 
@@ -104,19 +105,19 @@ public:
     std::optional<std::vector<std::string>> considered(const Problem& problem, Neighbourhood beside = {});
     const std::string& path() const { return path_; }
 
-    // Every row, in order of machine, problem and time.
+    // Returns every row, in order of machine, problem and time.
     std::vector<CacheRow> rows();
     // Adds the intact ones of these rows, all or none; of two for the same machine, problem and algorithm the
     // newer one is kept, where a future time counts as old. Own damaged rows are removed. Returns the number
     // of added or replaced rows.
     size_t merge(std::span<const CacheRow> rows);
-    // Returns how many there were.
+    // Removes rows and returns their number.
     size_t remove(std::span<const CacheRow> rows);
-    // The faults of the file and its rows, one per line.
+    // Returns the faults of the file and its rows, one per line.
     std::vector<std::string> verify();
-    // Gives the space of removed rows back.
+    // Frees the space of removed rows in the file.
     void compact();
-    // The bytes of the file that it is, or would be.
+    // Returns the contents of the cache as a file.
     std::vector<std::byte> bytes();
     // Writes all stored data to the file itself and the disk, with nothing left in the log.
     void flush();

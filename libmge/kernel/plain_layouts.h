@@ -4,7 +4,7 @@
 
 namespace mge {
 
-// `supports` of kernels that know row-major tensors only.
+// `supports` for kernels of row-major tensors.
 inline Support plain_layouts(const Problem& problem) {
     for (auto specs : {problem.inputs, problem.outputs})
         for (auto& spec : specs)

@@ -30,7 +30,7 @@ MGE_API void keep_measurements(const std::optional<std::string>& path);
 // name one.
 MGE_API SelectOptions with_settings(SelectOptions options, SelectSettings settings);
 
-// The choice for an operator that runs once, without constants. Without alternatives nothing is measured.
+// Chooses for an operator that runs once, without constants. Nothing is measured without alternatives.
 MGE_API Choice select(KernelList list, const Problem& problem, SelectSettings settings);
 
 }  // namespace mge

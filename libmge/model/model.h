@@ -41,7 +41,7 @@ struct Model {
     bool is_public = false;
 };
 
-// True when the bytes start like a .mge file.
+// True if the bytes begin with the signature of a .mge file.
 MGE_API bool is_model(std::span<const std::byte> bytes);
 
 // When the checksums of weights are verified. `as_used` is for callers that only compile the graph: weights
@@ -49,18 +49,18 @@ MGE_API bool is_model(std::span<const std::byte> bytes);
 // Program::compile then verifies; it throws ModelError if they are damaged. All others are verified at once.
 enum class WeightCheck { all, as_used };
 
-// Maps the file and verifies all of it: container, graph structure, every operator and parameter, shapes,
-// checksums of the weights, which are then used in place. ModelError names the file, the place and the
-// reason; UserError when the file cannot be read at all.
+// Maps the file and verifies all of it: container, graph structure, operators and parameters, shapes, and
+// checksums of the weights, which are then used in place. Throws ModelError that names file, position and
+// reason, or UserError if the file cannot be read.
 MGE_API Model read_model(const std::string& path);
-// ModelError unless they begin with a header of that length; any alignment is allowed.
+// Throws ModelError unless the bytes begin with a header that gives their number. Any alignment is allowed.
 MGE_API void check_model_header(std::span<const std::byte> bytes, const std::string& label);
-// The same for bytes in memory; `owner` keeps them alive, `label` names them in errors. The bytes have to be
-// 64-byte aligned.
+// Reads a model from memory. `owner` keeps the bytes alive, `label` names them in errors. The bytes must be
+// aligned to 64.
 MGE_API Model read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                          const std::string& label, WeightCheck check = WeightCheck::all);
 
-// Writes the file completely or not at all. The graph must be on the CPU. UserError if the path is not
+// Writes the file completely or not at all. The graph must be on the CPU. Throws UserError if the path is not
 // writable.
 MGE_API void write_model(const std::string& path, const Model& model);
 MGE_API void write_model(std::ostream& stream, const Model& model);

@@ -2,8 +2,8 @@
 #pragma once
 // The entry point for model files of every format, which is detected from the contents, never from the name.
 //
-//     Model model = open_model("resnet.mge");   // our own container, MegEngine's, ONNX's, or a packed Lite
-//     one Model secret = open_model("resnet.enc", {.key = provide_key(std::move(key))});
+//     Model model = open_model("resnet.mge");  // .mge, MegEngine, ONNX or packed
+//     Model secret = open_model("resnet.enc", {.key = provide_key(std::move(key))});
 
 #include <cstddef>
 #include <memory>
@@ -35,15 +35,14 @@ struct OpenOptions {
     // encrypted.
     std::string cipher;
     bool allow_plain = false;
-    // The weights of a file of MegEngine's are stored in the form of Lite's has_compression, some in 8 or 16
-    // bits. Such files are recognised anyway by how many bytes their weights have, unless all have three
-    // elements.
+    // The weights of a MegEngine file are compressed as by Lite's has_compression, some to 8 or 16 bits. Such
+    // files are recognised by the size of their weights anyway, unless all weights have three elements.
     bool has_compressed_weights = false;
     // For a .mge file in any envelope.
     WeightCheck weight_check = WeightCheck::all;
 };
 
-// The format according to the first bytes; nullopt if they have no signature, as those of an encrypted file.
+// Returns the format by the first bytes; nullopt without a signature, such as those of MegEngine's ciphers.
 MGE_API std::optional<ModelKind> recognise_model(std::span<const std::byte> bytes);
 
 // Reads and verifies the whole model. Encrypted ones are decrypted into memory that is wiped when the last

@@ -9,9 +9,9 @@
 
 namespace mge {
 
-// Which backend, which of its devices, which queue. Kind 0 is the CPU; other numbers are given out as
-// backends are loaded. The logical name "xpux" means the default device; `is_default` keeps that spelling, it
-// does not take part in equality.
+// A backend, one of its devices, and a queue. Kind 0 is the CPU; other kinds get their numbers when backends
+// are loaded. The logical name "xpux" means the default device; `is_default` keeps that spelling and does not
+// count for equality.
 //
 // Two ids are the same device only if all three numbers agree: queues of one device share its memory but not
 // their order, so moving from one to another copies.

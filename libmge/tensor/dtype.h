@@ -58,7 +58,8 @@ struct BFloat16 {
     MGE_API operator float() const;
 };
 
-// The names of numpy and its extension ml_dtypes: "bool", "uint8", …, "float64", "float8_e4m3fn", …, "int2".
+// Returns the names of NumPy and its extension ml_dtypes: "bool", "uint8", …, "float64", "float8_e4m3fn", …,
+// "int2".
 MGE_API std::string_view name_of(DType dtype);
 MGE_API std::optional<DType> dtype_from_name(std::string_view name);
 

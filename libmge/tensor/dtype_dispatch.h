@@ -14,7 +14,7 @@ using FloatTypes = Types<Half, BFloat16, float>;
 using IntTypes = Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
 using NumberTypes = Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, Half,
                           BFloat16, float, double>;
-// But for narrow dtypes, which have no C++ type: narrow.h.
+// All types except narrow ones, which have no C++ type (narrow.h).
 using AllTypes = Types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, Half,
                        BFloat16, float, double>;
 // The types of DTypes::common.

@@ -7,9 +7,9 @@
 
 namespace mge {
 
-// "[take] index 3 is out of range for axis 1 with extent 3"
+// "[take] index 3 is out of range for axis 1 with size 3"
 [[noreturn]] inline void throw_index(std::string_view op, int axis, int64_t index, int64_t extent) {
-    throw_user(op, text("index ", index, " is out of range for axis ", axis, " with extent ", extent),
+    throw_user(op, text("index ", index, " is out of range for axis ", axis, " with size ", extent),
                ErrorClass::index);
 }
 

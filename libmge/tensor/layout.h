@@ -19,7 +19,7 @@ namespace mge {
 //   nhwc                         n h w c
 //   nChw16c                      n c h w 16c
 //   NHWCD4                       n h c w 4c
-// An axis whose extent is no multiple of its blocks is padded with zeros.
+// An axis whose size is not a multiple of its blocks is padded with zeros.
 class MGE_API Layout {
 public:
     struct Digit {
@@ -28,7 +28,8 @@ public:
     };
 
     Layout() = default;
-    // "nchw", "nhwc", "nChw8c", "nChw16c", "NCHW4", "NCHW88", "NHWCD4", …: UserError for any other name.
+    // Returns the layout of a name: "nchw", "nhwc", "nChw8c", "nChw16c", "NCHW4", "NCHW88", "NHWCD4", …
+    // Throws UserError for any other name.
     static Layout named(std::string_view name);
     static Layout of(std::initializer_list<Digit> digits);
 

@@ -20,11 +20,12 @@ enum class Overflow : uint8_t {
     saturates,  // the largest number
     escapes,    // infinity if the type has one, otherwise NaN
 };
-// Which power of two e8m0 takes; where nearest ones are two, the larger.
+// The power of two to which e8m0 rounds. `nearest` takes the larger of two.
 enum class PowerRounding : uint8_t { up, down, nearest };
 
 MGE_API float narrow_value(DType dtype, uint8_t bits);
-// The nearest number, of two the even one. Integers lose the fraction and wrap around; e8m0 loses the sign.
+// Returns the nearest number; ties go to even. Integers lose the fraction and wrap around; e8m0 loses the
+// sign.
 MGE_API uint8_t narrow_bits(DType dtype, double value, Overflow overflow = Overflow::saturates,
                             PowerRounding rounding = PowerRounding::up);
 MGE_API uint8_t narrow_bits(DType dtype, int64_t value);

@@ -11,8 +11,8 @@
 
 namespace mge {
 
-// A piece of device memory, counted by its users. Made by a queue's allocator or borrowed from an owner (a
-// mapped file, a numpy array); `release` gives it back to where it came from.
+// A block of device memory with a count of its users. It belongs to a queue's allocator, or is borrowed from
+// an owner (a mapped file, a NumPy array); `release` returns it there.
 struct Storage {
     std::atomic<uint32_t> users{1};            // may still say 1 when it is released
     uint8_t device_index = 0, size_class = 0;  // the allocator's own notes

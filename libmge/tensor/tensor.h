@@ -74,8 +74,8 @@ public:
     void* address() const {
         return impl_->storage ? static_cast<char*>(impl_->storage->data) + impl_->offset : nullptr;
     }
-    // The data for the host; read-only, unless you made the tensor. UserError if the tensor is on another
-    // device: to_host() copies it.
+    // Returns the data for the host: read-only, except for the function that made the tensor. Throws
+    // UserError if the tensor is on another device; to_host() copies it.
     void* data() const {
         if (!impl_->device.is_host()) [[unlikely]]
             throw_not_on_host();
@@ -109,7 +109,7 @@ private:
 };
 using Tensors = std::vector<Tensor>;
 
-// The operands of a call in a row. The caller keeps them alive until it returns, so they count as no users.
+// The operands of a call as an array. The caller keeps them alive, so they do not count as users.
 template <size_t N>
 class LentTensors {
 public:
@@ -126,7 +126,7 @@ private:
     };
 };
 
-// One per tensor; that of an absent one has dtype none.
+// Returns one spec per tensor; an absent tensor has dtype none.
 MGE_API TensorSpecs specs_of(std::span<const Tensor> tensors);
 
 }  // namespace mge

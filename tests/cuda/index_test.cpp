@@ -58,24 +58,24 @@ TEST(CudaIndex, IndexErrorsAreThrownByWait) {
         EXPECT_THAT(floats_of(ops::take({x, ints({1}, {1})}, {.axes = {0}})), ElementsAre(3, 4, 5))
             << "the queue can be used again";
     };
-    expect("[take] index 3 is out of range for axis 1 with extent 3", [&] {
+    expect("[take] index 3 is out of range for axis 1 with size 3", [&] {
         return ops::take({x, one, ints({1}, {3})}, {.axes = {0, 1}});
     });
-    expect("[set_take] index -3 is out of range for axis 0 with extent 2", [&] {
+    expect("[set_take] index -3 is out of range for axis 0 with size 2", [&] {
         return ops::set_take({x, value, ints({1}, {-3})}, {.axes = {0}});
     });
-    expect("[embedding] index 1000000 is out of range for axis 0 with extent 2",
+    expect("[embedding] index 1000000 is out of range for axis 0 with size 2",
            [&] { return ops::embedding(x, ints({1}, {1000000})); });
-    expect("[gather] index 2 is out of range for axis 0 with extent 2", [&] {
+    expect("[gather] index 2 is out of range for axis 0 with size 2", [&] {
         return ops::gather(x, ints({1, 1}, {2}));
     });
-    expect("[scatter] index -4 is out of range for axis 1 with extent 3", [&] {
+    expect("[scatter] index -4 is out of range for axis 1 with size 3", [&] {
         return ops::scatter(x, ints({1, 1}, {-4}), value, {.axis = 1});
     });
-    expect("[indexing_one_hot] index -1 is out of range for axis 1 with extent 3", [&] {
+    expect("[indexing_one_hot] index -1 is out of range for axis 1 with size 3", [&] {
         return ops::indexing_one_hot(x, ints({2}, {0, -1}));
     });
-    expect("[one_hot] index 3 is out of range for axis 1 with extent 3",
+    expect("[one_hot] index 3 is out of range for axis 1 with size 3",
            [&] { return ops::one_hot(ints({1}, {3}), {.num_classes = 3}); });
 }
 
@@ -83,7 +83,7 @@ TEST(CudaIndex, FirstOfSeveralIndexErrorsIsReported) {
     Tensor x = to_device(make_tensor(DType::f32, {2}, {0, 1}), gpu());
     Tensor first = ops::take({x, ints({1}, {5})}, {.axes = {0}});
     Tensor second = ops::gather(x, ints({1}, {6}));
-    expect_user_error(ErrorClass::index, "[take] index 5 is out of range for axis 0 with extent 2",
+    expect_user_error(ErrorClass::index, "[take] index 5 is out of range for axis 0 with size 2",
                       [] { device(gpu()).synchronize(); });
     EXPECT_THAT(floats_of(second), ElementsAre(0)) << "nothing is read where there is nothing";
 }

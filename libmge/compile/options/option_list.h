@@ -31,7 +31,7 @@ struct OptionInfo {
     OptionType type = OptionType::object;
     bool may_be_unset = false;
     OptionValue (*get)(const CompileOptions&) = nullptr;
-    // False for a value of another type.
+    // Returns false for a value of another type.
     bool (*set)(CompileOptions&, const OptionValue&) = nullptr;
 
     // Only C++ programs can give an object, such as an observer or a cache.
@@ -39,16 +39,16 @@ struct OptionInfo {
 };
 
 MGE_API std::span<const OptionInfo> compile_option_list();
-// By field; nullptr if there is none.
+// Returns the option with this field; nullptr if there is none.
 MGE_API const OptionInfo* find_option(std::string_view field);
 
-// The description of the option with this field.
+// Returns the description of the option with this field.
 MGE_API std::string doc_of(std::string_view field);
 MGE_API std::string default_text(const OptionInfo& option);
 
-// "unset", "true", "7", "a,b".
+// Returns a value as text: "unset", "true", "7", "a,b".
 MGE_API std::string to_text(const OptionValue& value);
-// UserError when the option cannot have this value.
+// Sets an option. Throws UserError if it cannot have this value.
 MGE_API void set_option(CompileOptions& options, const OptionInfo& option, const OptionValue& value);
 
 }  // namespace mge

@@ -26,7 +26,7 @@ struct PlanOptions {
     bool records_runs = true;
 };
 
-// Recomputation: values are given up and computed again, so that fewer are alive at once.
+// Recomputation: values are freed and computed again later, so that fewer are alive at once.
 struct RecomputeOptions {
     bool lowers_peak = false;
     bool keeps_budget = false;
@@ -53,8 +53,8 @@ struct KnownAlgorithm {
 // Gives the name by which a user knows the option with this field: "level" -> "--graph-opt-level".
 using OptionNaming = std::string_view (*)(std::string_view field);
 
-// Every option of a compilation; tools, bindings and Lite fill it in. option_list.cpp describes each field,
-// and does not compile while one is missing there.
+// Every option of a compilation; tools, bindings and Lite fill it in. docs/compile-options.md describes each
+// field; option_list.cpp, which the page is made of, does not compile while a field is missing there.
 struct CompileOptions {
     std::map<std::string, bool, std::less<>> passes;
     DeviceId device;

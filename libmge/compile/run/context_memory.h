@@ -22,13 +22,13 @@ public:
     static constexpr size_t invalid_version = std::numeric_limits<size_t>::max();
 
     virtual ~ContextAllocator() = default;
-    // An arena, at least `bytes` bytes aligned to 64; MemoryError when there is no room.
+    // Allocates an arena of at least `bytes` bytes, aligned to 64. Throws MemoryError if memory is short.
     virtual StorageRef alloc_static(DeviceId place, size_t bytes);
-    // Allocations during runs: values of run-time shapes, and those of programs without a plan.
+    // Allocates during runs: values of run-time shapes, and those of programs without a plan.
     virtual StorageRef alloc_dynamic(DeviceId place, size_t bytes);
-    // Values are about to be moved together: requests for so many bytes in all come next.
+    // Announces that values are about to be moved together: requests for this many bytes in all follow.
     virtual void defrag_prealloc_contig(DeviceId, size_t) {}
-    // When it is another one than before, the arenas are allocated again before the next run.
+    // Returns a version. If it differs from the previous one, arenas are allocated again before the next run.
     virtual size_t static_alloc_version(DeviceId) const { return 0; }
 };
 
@@ -40,14 +40,13 @@ public:
     explicit ContextMemory(std::shared_ptr<ContextAllocator> allocator = nullptr);
     ~ContextMemory();
 
-    // Bytes of arenas that are held at a place, or at all of them.
+    // Returns the bytes of arenas at a place, or at all places.
     size_t bytes(DeviceId place) const;
     size_t bytes() const;
-    // Gives the arenas back; the next run of each context allocates again. Returns how many contexts use
-    // them. UserError during a run.
+    // Frees the arenas; the next run of each context allocates again. Returns the number of contexts that use
+    // them. Throws UserError during a run.
     size_t clear();
-    // The arena at a place has so many bytes at least, from now on. Returns how many it has. UserError during
-    // a run.
+    // Makes the arena at a place at least this large. Returns its size. Throws UserError during a run.
     size_t prealloc(DeviceId place, size_t bytes);
 
 private:

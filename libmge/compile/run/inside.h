@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How observers go into the graphs that steps hold: one of their kind for each program in there, and paths
-// that begin with the step: "scan#1/body[3]/add#2" is what the step add#2 does the fourth time round.
+// Observers of the inner graphs of steps: one observer for each inner program. Paths begin with the step:
+// "scan#1/body[3]/add#2" is the step add#2 in the fourth iteration.
 
 #include <map>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace mge {
 
-// "scan#1/body[3]/"; "scan#1/body/" for what holds of every iteration.
+// Returns the prefix of paths inside: "scan#1/body[3]/", or "scan#1/body/" for all iterations.
 inline std::string path_inside(const InnerRun& run, bool with_iteration = true) {
     auto& step = run.outer.program().steps()[run.step];
     return text(step.name, '/', graph_text(run.graph, with_iteration ? run.iteration : -1), '/');
@@ -20,7 +20,7 @@ inline std::string path_inside(const InnerRun& run, bool with_iteration = true) 
 template <class Observer>
 class ObserversInside {
 public:
-    // The one for the program of `inner`, which `make(program)` makes at first.
+    // Returns the observer for the program of `inner`; the first time it is made by `make(program)`.
     template <class Make>
     Observer& of(const Context& inner, const Make& make) {
         auto program = inner.program().shared_from_this();

@@ -7,8 +7,8 @@
 
 namespace mge {
 
-// Several observers as one, nested: the last one is next to the step, so that the work of the others is not
-// in its times.
+// Several observers as one. They nest: the last one is called next to the step, so its times exclude the work
+// of the others.
 class MGE_API ObserverList final : public StepObserver {
 public:
     ObserverList();
@@ -20,7 +20,7 @@ public:
     void remove(StepObserver& observer) { std::erase(observers_, &observer); }
     void clear() { observers_.clear(); }
     bool is_empty() const { return observers_.empty(); }
-    // As few as possible: null for none, the only one, or all of them.
+    // Returns nullptr without observers, the only observer, or this list.
     StepObserver* as_one() { return observers_.size() > 1 ? this : is_empty() ? nullptr : observers_[0]; }
     const std::vector<StepObserver*>& all() const { return observers_; }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Keys as people keep them: a file of raw bytes or hexadecimal digits, and a name (the key id) by which a key
-// can be found without showing it.
+// Keys: files of raw bytes or hexadecimal digits, and key ids, which name a key without revealing it.
 
 #include <functional>
 #include <span>
@@ -15,7 +14,7 @@ namespace mge {
 struct KeyRequest {
     std::string file;    // the file to open, for errors
     std::string cipher;  // e.g. "aes-256-gcm"
-    std::string key_id;  // hexadecimal; empty when the file does not say
+    std::string key_id;  // hexadecimal; empty if the file does not record it
 };
 
 // Returns the key for a file, e.g. from a key service. An empty one selects the cipher's default key, which

@@ -31,7 +31,7 @@ struct WhileLoop {
         field<&Params::max_steps>("max_steps", "Largest number of steps; 0: no limit, and no gradient."),
         field<&Params::keep_steps>("keep_steps",
                                    "Append the values carried into each step to the results, stacked along "
-                                   "a new first axis of extent max_steps and padded with zeros. The "
+                                   "a new first axis of size max_steps and padded with zeros. The "
                                    "gradient needs them."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -20,7 +20,7 @@ struct OneHot {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::num_classes>("num_classes", "Extent of the new axis; above 0."));
+        field_list(field<&Params::num_classes>("num_classes", "Size of the new axis; above 0."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
@@ -29,7 +29,7 @@ inline constexpr OpFunction<OneHot> one_hot{};
 
 struct IndexingOneHot {
     static constexpr auto name = "indexing_one_hot";
-    static constexpr auto doc = "Selects one element of x along an axis by index. The axis keeps extent 1.";
+    static constexpr auto doc = "Selects one element of x along an axis by index. The axis keeps size 1.";
     static constexpr auto inputs = names("x", "index");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;

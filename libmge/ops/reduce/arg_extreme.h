@@ -23,7 +23,7 @@ struct ArgExtreme {
     using Params = ArgParams;
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis to search along; negative counts from the end."),
-                   field<&Params::keepdims>("keepdims", "Leave the axis with extent 1."));
+                   field<&Params::keepdims>("keepdims", "Leave the axis with size 1."));
     static constexpr PerInputElement operations{};
     static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
         return infer_arg(O::name, p, in[0]);

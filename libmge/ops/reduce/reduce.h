@@ -41,7 +41,7 @@ struct ReduceOp {
     using Params = ReduceParams;
     static constexpr auto fields = field_list(
         field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; empty: all."),
-        field<&Params::keepdims>("keepdims", "Leave the reduced axes with extent 1."));
+        field<&Params::keepdims>("keepdims", "Leave the reduced axes with size 1."));
     static constexpr PerInputElement operations{};
 
     static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {

@@ -8,7 +8,7 @@ namespace mge::ops {
 
 struct BroadcastTo {
     static constexpr auto name = "broadcast_to";
-    static constexpr auto doc = "Repeats x along new axes and axes of extent 1 until it has the shape.";
+    static constexpr auto doc = "Repeats x along new axes and axes of size 1 until it has the shape.";
     static constexpr auto inputs = names("x", host("target"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -18,7 +18,7 @@ struct BroadcastTo {
     };
     static constexpr auto fields = field_list(
         field<&Params::shape>("shape",
-                              "Shape of the result; -1 keeps the extent of x. It is replaced by the tensor "
+                              "Shape of the result; -1 keeps the size of x. It is replaced by the tensor "
                               "`target` if that is given."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

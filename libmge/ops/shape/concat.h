@@ -8,7 +8,7 @@ namespace mge::ops {
 
 struct Concat {
     static constexpr auto name = "concat";
-    static constexpr auto doc = "Joins tensors of equal rank along an axis. All other extents must be equal.";
+    static constexpr auto doc = "Joins tensors of equal rank along an axis. All other sizes must be equal.";
     static constexpr auto inputs = names(variadic("xs"));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;

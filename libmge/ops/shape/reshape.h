@@ -21,7 +21,7 @@ struct Reshape {
     };
     static constexpr auto fields = field_list(
         field<&Params::shape>("shape",
-                              "Shape of the result; at most one extent may be -1 and is inferred. It is "
+                              "Shape of the result; at most one size may be -1 and is inferred. It is "
                               "replaced by the tensor `target` if that is given."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
@@ -72,7 +72,7 @@ inline constexpr OpFunction<Flatten> flatten{};
 
 struct AddAxis {
     static constexpr auto name = "add_axis";
-    static constexpr auto doc = "Inserts axes of extent 1.";
+    static constexpr auto doc = "Inserts axes of size 1.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
@@ -92,7 +92,7 @@ inline constexpr OpFunction<AddAxis> add_axis{};
 
 struct RemoveAxis {
     static constexpr auto name = "remove_axis";
-    static constexpr auto doc = "Removes axes of extent 1.";
+    static constexpr auto doc = "Removes axes of size 1.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;

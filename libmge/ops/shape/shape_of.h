@@ -18,7 +18,7 @@ struct ShapeOf {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-        field_list(field<&Params::axis>("axis", "Axis whose extent is returned; -1: all axes."));
+        field_list(field<&Params::axis>("axis", "Axis whose size is returned; -1: all axes."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;

@@ -21,8 +21,8 @@ struct Split {
     static constexpr auto fields = field_list(
         field<&Params::axis>("axis", "Axis to split; negative counts from the end."),
         field<&Params::sizes>("sizes",
-                              "Extents of the parts, which sum to that of x. They are replaced by the "
-                              "extents of the tensors `likes` if those are given."));
+                              "Sizes of the parts, which sum to that of x. They are replaced by the "
+                              "sizes of the tensors `likes` if those are given."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

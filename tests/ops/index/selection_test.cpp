@@ -78,9 +78,9 @@ TEST(OneHot, MarksTheClass) {
                 ElementsAre(0, 0, 1, 1, 0, 0, 0, 1, 0));
     check_op<ops::OneHot>({.num_classes = 5}, {index({2, 3}, {4, 0, 2})});
     check_op<ops::OneHot>({.num_classes = 5}, {index({0}, {0})});
-    expect_user_error(ErrorClass::index, "[one_hot] index 3 is out of range for axis 1 with extent 3",
+    expect_user_error(ErrorClass::index, "[one_hot] index 3 is out of range for axis 1 with size 3",
                       [] { ops::one_hot(ints({1}, {3}), {.num_classes = 3}); });
-    expect_user_error(ErrorClass::index, "[one_hot] index -1 is out of range for axis 1 with extent 3",
+    expect_user_error(ErrorClass::index, "[one_hot] index -1 is out of range for axis 1 with size 3",
                       [] { ops::one_hot(ints({1}, {-1}), {.num_classes = 3}); });
     expect_user_error(ErrorClass::value, "[one_hot] num_classes is 0, it has to be above 0",
                       [] { ops::one_hot(ints({1}, {0})); });
@@ -98,8 +98,8 @@ TEST(IndexingOneHot, ReadsAndWritesTheClass) {
     check_op<ops::IndexingOneHot>({.axis = 1}, {{.shape = {2, 3, 5}}, classes}, {.dtypes = all_types});
     check_op<ops::IndexingSetOneHot>({.axis = -2}, {{.shape = {2, 3, 5}}, classes, {.shape = {2, 1, 5}}},
                                      {.dtypes = all_types});
-    expect_user_error(ErrorClass::index,
-                      "[indexing_one_hot] index 3 is out of range for axis 1 with extent 3", [&] {
+    expect_user_error(ErrorClass::index, "[indexing_one_hot] index 3 is out of range for axis 1 with size 3",
+                      [&] {
                           ops::indexing_one_hot(x, ints({2}, {0, 3}));
                       });
     expect_user_error(
@@ -127,7 +127,7 @@ TEST(Embedding, GathersRowsAndSumsGradients) {
     EXPECT_THAT(values_of(ops::embedding_backward(ints({2}, {1, 1}), floats({2, 2}, {1, 2, 4, 8}),
                                                   {.num_embeddings = 3})),
                 ElementsAre(0, 0, 5, 10, 0, 0));
-    expect_user_error(ErrorClass::index, "[embedding] index 3 is out of range for axis 0 with extent 3",
+    expect_user_error(ErrorClass::index, "[embedding] index 3 is out of range for axis 0 with size 3",
                       [&] { ops::embedding(weight, ints({1}, {3})); });
     expect_user_error(ErrorClass::value, "[embedding] the weight needs rank 2 (rows, width), got (3,)", [] {
         ops::embedding(floats({3}, {1, 2, 3}), ints({1}, {0}));

@@ -92,8 +92,8 @@ TEST(Slice, NamesMismatchedShapes) {
     auto expect = [&](ErrorClass kind, const char* message, IntList items) {
         expect_user_error(kind, message, [&] { ops::slice(x, {.items = items}); });
     };
-    expect(ErrorClass::index, "[slice] index 3 is out of range for axis 0 with extent 3", {0, 3, 0, 1, 1});
-    expect(ErrorClass::index, "[slice] index -5 is out of range for axis 1 with extent 4", {1, -5, 0, 1, 1});
+    expect(ErrorClass::index, "[slice] index 3 is out of range for axis 0 with size 3", {0, 3, 0, 1, 1});
+    expect(ErrorClass::index, "[slice] index -5 is out of range for axis 1 with size 4", {1, -5, 0, 1, 1});
     expect(ErrorClass::value, "[slice] axis 2 is out of range for rank 2", {2, 0, 1, 1, 0});
     expect(ErrorClass::value, "[slice] axis 1 is indexed twice", {1, 0, 1, 1, 0, -1, 0, 1, 1, 0});
     expect(ErrorClass::value, "[slice] a slice step must not be 0", {0, 0, 1, 0, 0});

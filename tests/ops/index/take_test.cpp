@@ -150,15 +150,15 @@ TEST(Take, SeveralValuesForOnePlace) {
 
 TEST(Take, NamesMismatchedShapes) {
     Tensor x = floats({2, 3}, {0, 1, 2, 3, 4, 5});
-    expect_user_error(ErrorClass::index, "[take] index 3 is out of range for axis 1 with extent 3", [&] {
+    expect_user_error(ErrorClass::index, "[take] index 3 is out of range for axis 1 with size 3", [&] {
         ops::take(x, ints({2}, {0, 3}), {.axes = {1}});
     });
-    expect_user_error(ErrorClass::index, "[take] index -3 is out of range for axis 0 with extent 2",
+    expect_user_error(ErrorClass::index, "[take] index -3 is out of range for axis 0 with size 2",
                       [&] { ops::take(x, ints({}, {-3}), {.axes = {0}}); });
-    expect_user_error(ErrorClass::index, "[set_take] index 2 is out of range for axis 0 with extent 2", [&] {
+    expect_user_error(ErrorClass::index, "[set_take] index 2 is out of range for axis 0 with size 2", [&] {
         ops::set_take(x, x, ints({2}, {0, 2}), {.axes = {0}});
     });
-    expect_user_error(ErrorClass::index, "[add_take] index 2 is out of range for axis 0 with extent 2", [&] {
+    expect_user_error(ErrorClass::index, "[add_take] index 2 is out of range for axis 0 with size 2", [&] {
         ops::add_take(x, x, ints({2}, {0, 2}), {.axes = {0}});
     });
     expect_user_error(ErrorClass::index, "[take] got 1 index tensor for 2 axes", [&] {
@@ -230,16 +230,15 @@ TEST(Scatter, FollowsItsDefinition) {
 
 TEST(Gather, NamesMismatchedShapes) {
     Tensor x = floats({2, 3}, {0, 1, 2, 3, 4, 5});
-    expect_user_error(ErrorClass::index, "[gather] index 2 is out of range for axis 0 with extent 2", [&] {
+    expect_user_error(ErrorClass::index, "[gather] index 2 is out of range for axis 0 with size 2", [&] {
         ops::gather(x, ints({1, 1}, {2}));
     });
-    expect_user_error(ErrorClass::index, "[scatter] index -4 is out of range for axis 1 with extent 3", [&] {
+    expect_user_error(ErrorClass::index, "[scatter] index -4 is out of range for axis 1 with size 3", [&] {
         ops::scatter(x, ints({1, 1}, {-4}), floats({1, 1}, {1}), {.axis = 1});
     });
-    expect_user_error(ErrorClass::index, "[scatter_add] index 3 is out of range for axis 1 with extent 3",
-                      [&] {
-                          ops::scatter_add(x, ints({1, 1}, {3}), floats({1, 1}, {1}), {.axis = 1});
-                      });
+    expect_user_error(ErrorClass::index, "[scatter_add] index 3 is out of range for axis 1 with size 3", [&] {
+        ops::scatter_add(x, ints({1, 1}, {3}), floats({1, 1}, {1}), {.axis = 1});
+    });
     expect_user_error(
         ErrorClass::value,
         "[gather] index of shape (1, 4) does not fit (2, 3): it needs the same rank and, outside "

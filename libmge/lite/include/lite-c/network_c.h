@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* Networks in C; lite/network.h describes the functions. */
+/* Networks in C. lite/network.h describes the functions, their threads and the order of calls. A function
+ * returns 0, or -1 after an error (lite-c/global_c.h). */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +13,8 @@
 extern "C" {
 #endif
 
-/* All are int, so that other languages can describe them simply; see lite/network.h. */
+/* How a model is compiled: lite/network.h and docs/compile-options.md describe the fields. All are int, which
+ * other languages can declare easily. */
 typedef struct LiteOptions {
     int weight_preprocess;
     int fuse_preprocess;
@@ -51,7 +53,8 @@ typedef struct LiteConfig {
     int auto_optimize_inference;
     const char* discrete_input_name; /* NULL: no such input */
 } LiteConfig;
-/* A configuration to start from; the same one each time, which the caller may change. */
+/* Returns the address of one configuration with the defaults, always the same. Copy it before you change
+ * it. */
 LITE_CAPI LiteConfig* default_config(void);
 
 typedef struct LiteExtraConfig {
@@ -72,15 +75,15 @@ typedef struct LiteNetworkIO {
     size_t input_size;
     size_t output_size;
 } LiteNetworkIO;
-/* Without inputs and outputs; as default_config(). */
+/* Returns the address of settings without inputs and outputs, like default_config(). */
 LITE_CAPI LiteNetworkIO* default_network_io(void);
 
 typedef void* (*LiteAllocate)(LiteDeviceType device_type, int device_id, size_t size, size_t align);
 typedef void (*LiteFree)(LiteDeviceType device_type, int device_id, void* ptr);
 
-/* Called in each thread that computes, with its number from 0. Results of callbacks are ignored, except a
- * start callback's: a nonzero result ends the run. In a callback, loading, changing or destroying its
- * network is an error. */
+/* Called once in each thread that computes, with its number from 0. Results of callbacks are ignored, except
+ * those of a start callback: a nonzero result ends the run. Loading, changing or destroying the network in
+ * its callback is an error. */
 typedef int (*LiteThreadAffinityCallback)(int thread_id);
 typedef int (*LiteAsyncCallback)(void);
 typedef int (*LiteAsyncCallbackWithData)(void* user_data);
@@ -92,7 +95,8 @@ typedef int (*LiteFinishCallback)(const LiteIO* outputs, const LiteTensor* outpu
 typedef int (*LiteFinishCallbackWithData)(const LiteIO* outputs, const LiteTensor* output_tensors,
                                           size_t size, void* user_data);
 
-/* A network's handle, which LITE_destroy_network() gives back. */
+/* A handle of a network, which LITE_destroy_network() frees. A function given an invalid or destroyed handle
+ * returns -1. */
 typedef void* LiteNetwork;
 
 LITE_CAPI int LITE_make_default_network(LiteNetwork* network);
@@ -123,7 +127,7 @@ LITE_CAPI int LITE_get_input_name(const LiteNetwork network, size_t index, const
 LITE_CAPI int LITE_get_input_dimension_name(const LiteNetwork network, size_t index, size_t axis,
                                             const char** name);
 LITE_CAPI int LITE_get_output_name(const LiteNetwork network, size_t index, const char** name);
-/* The number of inputs, and their names; either pointer may be NULL. */
+/* Stores the number of inputs, and their names in an array of that size; either pointer may be NULL. */
 LITE_CAPI int LITE_get_all_input_name(const LiteNetwork network, size_t* size, const char** name);
 LITE_CAPI int LITE_get_all_output_name(const LiteNetwork network, size_t* size, const char** name);
 
@@ -169,7 +173,7 @@ LITE_CAPI int LITE_set_finish_callback_with_userdata(LiteNetwork network,
                                                      LiteFinishCallbackWithData finish_callback,
                                                      void* user_data);
 
-/* An empty path: no more. */
+/* An empty path stops the writing. */
 LITE_CAPI int LITE_enable_profile_performance(const LiteNetwork network, const char* profile_file_path);
 LITE_CAPI int LITE_enable_io_txt_dump(LiteNetwork network, const char* io_txt_out_file);
 LITE_CAPI int LITE_enable_io_bin_dump(LiteNetwork network, const char* io_bin_out_dir);
@@ -177,8 +181,8 @@ LITE_CAPI int LITE_enable_io_bin_dump(LiteNetwork network, const char* io_bin_ou
 LITE_CAPI int LITE_get_static_memory_alloc_info(LiteNetwork network, const char* log_dir);
 LITE_CAPI int LITE_enable_global_layout_transform(LiteNetwork network);
 LITE_CAPI int LITE_dump_layout_transform_model(LiteNetwork network, const char* dump_file_path);
-/* The arrays belong to the library; they live until the next query for the same path (by address) or
- * memory, or until 1024 other queries. */
+/* Stores the inputs and outputs of a model that is not loaded. The arrays belong to the library. They live
+ * until the next query for the same path (by address) or memory, or until 1024 other queries. */
 LITE_CAPI int LITE_get_model_io_info_by_path(const char* model_path, const LiteConfig config,
                                              LiteNetworkIO* ios);
 LITE_CAPI int LITE_get_model_io_info_by_memory(const void* model_mem, size_t size, const LiteConfig config,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* Tensors in C; lite/tensor.h describes the functions. */
+/* Tensors in C. lite/tensor.h describes the functions. A function returns 0, or -1 after an error
+ * (lite-c/global_c.h). */
 #include <stddef.h>
 
 #include "lite-c/common_enum_c.h"
@@ -12,6 +13,7 @@ extern "C" {
 
 #define LAYOUT_MAX_DIM (7)
 
+/* A shape and an element type; the first `ndim` sizes are valid. */
 typedef struct LiteLayout {
     size_t shapes[LAYOUT_MAX_DIM];
     size_t ndim;
@@ -25,12 +27,12 @@ typedef struct LiteTensorDesc {
     int device_id;
 } LiteTensorDesc;
 
-/* No dimensions, float. */
+/* Has no dimensions; its element type is float. */
 LITE_CAPI extern const LiteLayout default_layout;
-/* On CPU 0, not pinned, without layout. */
+/* Describes a tensor on CPU 0, not pinned, without a layout. */
 LITE_CAPI extern const LiteTensorDesc default_desc;
 
-/* A tensor's handle, which LITE_destroy_tensor() gives back. */
+/* A handle of a tensor, which LITE_destroy_tensor() frees. */
 typedef void* LiteTensor;
 
 LITE_CAPI int LITE_make_tensor(const LiteTensorDesc tensor_describe, LiteTensor* tensor);

@@ -24,17 +24,17 @@ typedef enum LITE_ANY_INT {
     LITE_DEFAULT = 0,
 } LiteBackend;
 
-/* The device type of a tensor or network. Types that this build does not support are refused on use. */
+/* The device type of a tensor or network. Using a type that this build does not support is an error. */
 typedef enum LITE_ANY_INT {
     LITE_CPU = 0,
     LITE_CUDA = 1,
     LITE_ATLAS = 3,
     LITE_NPU = 4,
     LITE_CAMBRICON = 5,
-    LITE_DEVICE_DEFAULT = 7, /* for a network: as in its file */
+    LITE_DEVICE_DEFAULT = 7, /* for a network: that of its file, otherwise the CPU */
 } LiteDeviceType;
 
-/* Element types. Their sizes are 4, 2, 4, 2, 1, 1, 4, 2 and 8 bytes. */
+/* Element types. An element has 4, 2, 4, 2, 1, 1, 4, 2 and 8 bytes, in this order. */
 typedef enum LITE_ANY_INT {
     LITE_FLOAT = 0,
     LITE_HALF = 1,

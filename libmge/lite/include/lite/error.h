@@ -7,7 +7,8 @@
 
 namespace lite {
 
-// The exception of all Lite functions: an invalid argument, file or state, or a failure.
+// The exception of all Lite functions: an invalid argument, file or state, or a failure of the system. The
+// message names the function or file, the given value and the allowed ones.
 class LITE_API Error : public std::exception {
 public:
     explicit Error(const std::string& message) : text_("Error: " + message) {}

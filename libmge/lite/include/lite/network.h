@@ -65,8 +65,9 @@ struct LITE_API Options {
     bool copy_model_files = false;
 };
 
+// How a network is loaded.
 struct LITE_API Config {
-    bool has_compression = false;  // weights may be stored in 8 or 16 bits; they are recognised anyway
+    bool has_compression = false;  // the weights are stored in 8 or 16 bits; this is detected anyway
     int device_id = 0;             // -1: 0
     LiteDeviceType device_type = LiteDeviceType::LITE_CPU;
     LiteBackend backend = LiteBackend::LITE_DEFAULT;
@@ -90,20 +91,22 @@ struct LITE_API IO {
     Layout config_layout = {};  // layout of an input that replaces the model's
 };
 
+// Settings of inputs and outputs, by name.
 struct LITE_API NetworkIO {
     std::vector<IO> inputs = {};
     std::vector<IO> outputs = {};
 };
 
-// Memory that the user gives a network. May be called by several threads.
+// An allocator that the user gives to a network. Several threads may call it at once.
 class LITE_API Allocator {
 public:
     virtual ~Allocator() = default;
-    // Returns so many bytes at an address divisible by `align`; null if out of memory.
+    // Returns `size` bytes at an address divisible by `align`; null if memory is short.
     virtual void* allocate(LiteDeviceType device_type, int device_id, size_t size, size_t align) = 0;
     virtual void free(LiteDeviceType device_type, int device_id, void* ptr) = 0;
 };
 
+// Called once in each thread that computes, with its number from 0.
 using ThreadAffinityCallback = std::function<void(int thread_id)>;
 using AsyncCallback = std::function<void()>;
 // By name, the settings of an input or output, and its tensor.
@@ -135,8 +138,8 @@ public:
     // Before loading: outputs that the NetworkIO does not name are not computed.
     void compute_only_configured_output();
 
-    // After loading. The tensors belong to the network: forward() reads values that are written to an input.
-    // For a discrete input use get_discrete_tensors() instead.
+    // After loading. The tensors belong to the network: forward() reads what was written to an input. Throws
+    // for an unknown name or index. For a discrete input use get_discrete_tensors().
     std::shared_ptr<Tensor> get_io_tensor(std::string io_name,
                                           LiteTensorPhase phase = LiteTensorPhase::LITE_IO);
     std::vector<std::shared_ptr<Tensor>> get_discrete_tensors(
@@ -147,20 +150,22 @@ public:
 
     // An empty function removes a callback.
     //
-    // Called on the thread of the run when all outputs are ready; no wait() is needed then. Cannot be
-    // combined with force_output_use_user_specified_memory, or with in-place runs.
+    // Called on the thread of the run when all outputs are ready; wait() is not needed then. Throws if
+    // combined with force_output_use_user_specified_memory or with in-place mode.
     Network& set_async_callback(const AsyncCallback& async_callback);
     // Called by forward() before the first operator. An exception ends the run.
     Network& set_start_callback(const StartCallback& start_callback);
-    // Is called when the outputs are there: by wait(), or after the asynchronous callback.
+    // Called when the outputs are ready: by wait(), or after the asynchronous callback.
     Network& set_finish_callback(const FinishCallback& finish_callback);
 
-    // After loading. Starts a run with the current inputs; waits for an earlier one.
+    // After loading. Starts a run with the current inputs and returns. Waits for an earlier run first. Input
+    // shapes may differ from those of the last run: the network is then compiled for them once.
     void forward();
-    // After loading. Until the run is over; its errors are thrown here.
+    // After loading. Waits until the run has ended, and throws its errors. The outputs are valid until the
+    // next run.
     void wait();
 
-    // In the order of the model.
+    // After loading. Names are in the order of the model. Throws for an index beyond the last.
     std::string get_input_name(size_t index) const;
     std::string get_output_name(size_t index) const;
     // Returns the name of an open dimension of an input, "" if the file gives none; nullopt for a fixed axis.
@@ -168,21 +173,21 @@ public:
     std::vector<std::string> get_all_input_name() const;
     std::vector<std::string> get_all_output_name() const;
 
-    // Before loading.
+    // The setters: before loading.
     Network& set_device_id(int device_id);
     int get_device_id() const;
     Network& set_stream_id(int stream_id);
     int get_stream_id() const;
 
-    // Writes the times of the latest run's operators in the format of MegEngine's GraphProfiler, as a
-    // complete file after each run. "": stop.
+    // Writes the times of each run's operators to this file, for mge-profile, in the format of MegEngine's
+    // GraphProfiler. "" stops it.
     void enable_profile_performance(std::string profile_file_path);
-    // The information that a packed model has besides the network; "" if there is none.
+    // Returns the data for the application in a packed model; "" if there is none.
     const std::string& get_model_extra_info();
     LiteDeviceType get_device_type() const;
     // Writes the memory plan as JSON into a folder, which is created if necessary.
     void get_static_memory_alloc_info(const std::string& log_dir = "logs/test") const;
-    // Before loading.
+    // Before loading. Ignores or applies the configuration in a packed model.
     void extra_configure(const ExtraConfig& extra_config);
 
 private:
@@ -190,7 +195,7 @@ private:
     std::unique_ptr<NetworkImplBase> impl_;
 };
 
-// How a network runs; all functions change a `network`.
+// Settings of how a network runs. All functions throw lite::Error, also for a null network.
 class LITE_API Runtime {
 public:
     // Before loading, on a CPU: how many threads compute.
@@ -202,7 +207,7 @@ public:
     // Before loading, on a CPU: forward() computes on the caller's thread.
     static void set_cpu_inplace_mode(std::shared_ptr<Network> dst_network);
     static bool is_cpu_inplace_mode(std::shared_ptr<Network> dst_network);
-    // An error: this build has no TensorRT.
+    // Always throws: this build has no TensorRT.
     static void use_tensorrt(std::shared_ptr<Network> dst_network);
     // HEURISTIC or PROFILE, with REPRODUCIBLE and OPTIMIZED; 0: unchanged. After loading, the network is
     // compiled again. `shared_batch_size`: algorithms are measured for this batch size and used for all; 0:
@@ -210,28 +215,30 @@ public:
     static void set_network_algo_policy(std::shared_ptr<Network> dst_network, LiteAlgoSelectStrategy strategy,
                                         uint32_t shared_batch_size = 0,
                                         bool binary_equal_between_batch = false);
-    // After loading: bytes of scratch memory that an algorithm may need.
+    // After loading. Limits the scratch memory of an algorithm, in bytes.
     static void set_network_algo_workspace_limit(std::shared_ptr<Network> dst_network,
                                                  size_t workspace_limit);
-    // Before loading: all memory of the network's runs.
+    // Before loading. The allocator provides all memory of the network's runs.
     static void set_memory_allocator(std::shared_ptr<Network> dst_network,
                                      std::shared_ptr<Allocator> user_allocator);
-    // Before loading `dst_network`: both share the memory for intermediate values, and must not run at once.
+    // Before loading `dst_network`. Both networks share the memory of intermediate values, and must not run
+    // at once.
     static void share_runtime_memory_with(std::shared_ptr<Network> dst_network,
                                           std::shared_ptr<Network> src_network);
     // Loads `dst_network` with the model and the weights of `src_network`, which may be destroyed. They may
     // run at once.
     static void shared_weight_with_network(std::shared_ptr<Network> dst_network,
                                            const std::shared_ptr<Network> src_network);
-    // Writes every value of each run to a text file, or to files in a folder. The latest call counts; "": no
-    // more.
+    // Writes every value of each run to a text file, or to files in a folder, for `mge-dump iodiff`. The
+    // latest call counts; "" stops it.
     static void enable_io_txt_dump(std::shared_ptr<Network> dst_network, std::string io_txt_out_file);
     static void enable_io_bin_dump(std::shared_ptr<Network> dst_network, std::string io_bin_out_dir);
-    // Before loading: layouts are chosen by measured times; then the model may be written as it was made.
+    // Before loading. Chooses layouts by measured times. The second function then writes the model with them.
     static void enable_global_layout_transform(std::shared_ptr<Network> network);
     static void dump_layout_transform_model(std::shared_ptr<Network> network,
                                             std::string optimized_model_path);
-    // Inputs and outputs of a model that is not loaded; shapes that only a run finds out have no dimensions.
+    // Returns inputs and outputs of a model without loading it. Shapes known only at run time have no
+    // dimensions.
     static NetworkIO get_model_io_info(const std::string& model_path, const Config& config = {});
     static NetworkIO get_model_io_info(const void* model_mem, size_t size, const Config& config = {});
 };

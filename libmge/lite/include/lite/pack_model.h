@@ -9,27 +9,28 @@
 
 namespace lite {
 
-// Packs a model, its information, and the algorithms measured for it into one file.
+// Packs a model, its information and its measured algorithms into one file. Throws lite::Error. Not
+// thread-safe.
 //
 //     lite::ModelPacker packer("model.mge", "model.lite", "info.json");
 //     packer.set_header();
 //     packer.pack_model();
 class LITE_API ModelPacker {
 public:
-    // Paths; "": absent.
+    // Takes paths; "": absent.
     ModelPacker(std::string model_path, std::string packed_model_path, std::string info_data_path = "",
                 std::string info_algo_policy_path = "", std::string info_binary_cache_path = "");
-    // The same with contents; empty: absent.
+    // Takes contents; empty: absent.
     ModelPacker(std::vector<uint8_t> model_data, std::string packed_model_path,
                 std::vector<uint8_t> info_data = {}, std::vector<uint8_t> info_algo_policy_data = {},
                 std::vector<uint8_t> info_binary_cache_data = {});
     ~ModelPacker();
 
-    // Names of the ciphers of the model and the information; "NONE": not encrypted. Encrypted parts are
-    // stored unchanged; plain information is completed with required fields.
+    // Sets the names of the ciphers by which model and information are encrypted; "NONE": not encrypted.
+    // Encrypted parts are stored unchanged. Missing required fields are added to plain information.
     void set_header(std::string model_decryption_method = "NONE", std::string info_decryption_method = "NONE",
                     bool is_fast_run_cache = true);
-    // Writes the file, completely or not at all.
+    // Writes the file completely or not at all.
     void pack_model();
 
 private:

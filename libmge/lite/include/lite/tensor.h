@@ -18,26 +18,28 @@
 
 namespace lite {
 
+// The shape and element type of a tensor.
 struct LITE_API Layout {
     static constexpr size_t MAXDIM = 7;
     size_t shapes[MAXDIM];  // the first `ndim` are valid
     size_t ndim = 0;        // 0: no tensor yet
     LiteDataType data_type = LiteDataType::LITE_FLOAT;
 
-    // Bytes of one element.
+    // Returns the bytes of one element.
     size_t get_elem_size() const;
     bool operator==(const Layout& other) const;
 };
 
-// A handle: copies are the same tensor, while share_memory_with() makes two of one piece of memory. Memory is
-// allocated when it is first needed. Errors are lite::Error.
+// A handle: copies refer to the same tensor, whereas share_memory_with() makes two tensors with one block of
+// memory. Elements are dense in row-major order, except in slices. Memory is allocated at its first use.
+// Throws lite::Error. One tensor must not be used by two threads at once.
 class LITE_API Tensor {
 public:
     class TensorImplBase;
 
     Tensor();
-    // On the CPU, or a device. A pinned tensor is memory of the host that copies to and from the device do
-    // best with.
+    // A tensor on the CPU, or on a device. A pinned tensor is in host memory from which copies to the device
+    // are fastest. Throws if this build or machine lacks the device.
     Tensor(LiteDeviceType device_type, bool is_pinned_host = false);
     Tensor(LiteDeviceType device_type, const Layout& layout, bool is_pinned_host = false);
     Tensor(int device_id, LiteDeviceType device_type, const Layout& layout = {}, bool is_pinned_host = false);
@@ -51,35 +53,37 @@ public:
     Layout get_layout() const { return layout_; }
     bool is_pinned_host() const { return is_pinned_host_; }
 
-    // The address of the first element, on the tensor's device. An error for a tensor without a layout.
+    // Returns the address of the first element, on the tensor's device. It is valid until the layout grows,
+    // the memory is replaced or the tensor is destroyed. Throws for a tensor without a layout.
     void* get_memory_ptr() const;
-    // The address of the element at `index`, whose last dimensions may be omitted (0).
+    // Returns the address of the element at `index`; omitted last dimensions are 0.
     void* get_memory_ptr(const std::vector<size_t>& index) const;
-    // Bytes of its elements; 0 without layout.
+    // Returns the bytes of all elements; 0 without a layout.
     size_t get_tensor_total_size_in_byte() const;
-    // False for a slice with gaps.
+    // Returns false for a slice with gaps.
     bool is_continue_memory() const;
 
-    // The memory stays when it is large enough.
+    // Sets shape and element type. The memory is kept if it is large enough; otherwise the contents are lost.
     void set_layout(const Layout& layout);
-    // From now on the tensor uses the caller's memory, which must be large enough and outlive the tensor.
+    // Makes the tensor use the caller's memory, which must be large enough and outlive this use.
     void reset(void* prepared_data, size_t data_length_in_byte);
     void reset(void* prepared_data, const Layout& layout);
-    // Equally many elements in the same memory; one of the numbers may be -1, which means the rest. An error
-    // for a slice with gaps.
+    // Changes the shape; the number of elements stays. One size may be -1 and is inferred. Throws for a slice
+    // with gaps.
     void reshape(const std::vector<int>& shape);
-    // A slice in the same memory: in the first dimensions from `start` to `end`, in steps of `step` (1), and
-    // the others in full. 0 <= start <= end <= size, step >= 1.
+    // Returns a slice that shares the memory: from `start` to `end` (exclusive) in steps of `step` (default
+    // 1) along the first dimensions, and all of the others. Requires 0 <= start <= end <= size and step >= 1.
     std::shared_ptr<Tensor> slice(const std::vector<size_t>& start, const std::vector<size_t>& end,
                                   const std::vector<size_t>& step = {});
+    // Sets all elements to 0; those of a slice only.
     void fill_zero();
-    // Copies the elements of `src` from any device. This tensor gets the layout of `src`; only a slice with
-    // gaps keeps its own, which must be equal.
+    // Copies the elements of `src` from any device. The tensor takes the layout of `src`; a slice with gaps
+    // keeps its own, which must be equal.
     void copy_from(const Tensor& src);
-    // Uses the layout and the memory of `src`, which may be destroyed. Both must be on the host or both on a
-    // device.
+    // Makes the tensor use layout and memory of `src`, which may be destroyed afterwards. Both must be on the
+    // host, or both on one device.
     void share_memory_with(const Tensor& src);
-    // Refreshes the getters' values after changes elsewhere.
+    // Updates the values of the getters after changes through another handle.
     void update_from_implement();
 
 private:
@@ -93,14 +97,15 @@ private:
 
 class LITE_API TensorUtils {
 public:
-    // Concatenates the tensors along `dim` (from -ndim to ndim - 1) into a new one on `dst_device`;
-    // LITE_DEVICE_DEFAULT and -1: those of the first tensor. Without tensors, an empty tensor.
+    // Returns a new tensor on `dst_device` with the tensors joined along `dim`, from -ndim to ndim - 1. All
+    // other sizes and the element types must be equal. LITE_DEVICE_DEFAULT and -1 select the device of the
+    // first tensor. Without tensors the result is empty.
     static std::shared_ptr<Tensor> concat(const std::vector<Tensor>& tensors, int dim,
                                           LiteDeviceType dst_device = LiteDeviceType::LITE_DEVICE_DEFAULT,
                                           int dst_device_id = -1);
 };
 
-// A value of a few types, as an information of a packed model has.
+// A value of one of a few types: a setting in the information of a packed model.
 class LITE_API LiteAny {
 public:
     enum Type {
@@ -131,13 +136,13 @@ public:
     LiteAny(float value) : value_(value) {}
 
     Type type() const { return types[value_.index()]; }
-    // The value; an error when it has another type.
+    // Returns the value. Throws if it has another type.
     template <class T>
     T safe_cast() const {
         if (auto* value = std::get_if<T>(&value_)) return *value;
         throw Error("a LiteAny holds a value of another type than the requested one");
     }
-    // Whether it has the type, of which `value` becomes it then.
+    // Stores the value in `value` and returns true if it has this type; otherwise returns false.
     template <class T>
     bool try_cast(T& value) const {
         auto* held = std::get_if<T>(&value_);

@@ -27,7 +27,7 @@ struct FusedRegion {
                                 "Steps separated by semicolons, e.g. 'inputs 2; add 0 1; relu 2'."),
         field<&Params::reduction>("reduction", "sum, mean, prod, max or min; empty: none."),
         field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; empty: all."),
-        field<&Params::keepdims>("keepdims", "Leave the reduced axes with extent 1."));
+        field<&Params::keepdims>("keepdims", "Leave the reduced axes with size 1."));
     static constexpr auto autocast = Autocast::wide;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
