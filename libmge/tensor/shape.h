@@ -65,8 +65,8 @@ public:
     }
     // The same number, for symbolic extents too. UserError beyond 62 bits.
     Extent elements() const;
-    // Undecidable if the values of symbols decide.
-    bool operator==(const Shape& other) const {
+    // Undecidable if the values of symbols decide. Inlined: each eager operator compares shapes.
+    [[gnu::always_inline]] bool operator==(const Shape& other) const {
         if (rank_ != other.rank_) return false;
         for (int i = 0; i < rank_; ++i)
             if (dims_[i] != other.dims_[i]) return (has_symbols_ || other.has_symbols_) && is_equal_to(other);
