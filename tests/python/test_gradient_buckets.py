@@ -190,7 +190,7 @@ def test_unknown_compression_is_refused(monkeypatch):
     dist.init_process_group("localhost", 0, 1, 0, 0)
     with pytest.raises(AssertionError, match="None, 'f16' or 'bf16', got 'int8'"):
         dist.make_allreduce_cb("mean", compress="int8")
-    with pytest.raises(AssertionError, match="has to be positive, got 0"):
+    with pytest.raises(AssertionError, match="bucket_bytes must be positive, got 0"):
         dist.make_allreduce_cb("mean", bucket_bytes=0)
 
 

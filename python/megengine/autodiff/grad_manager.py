@@ -83,6 +83,7 @@ class GradManager(Recording):
         super().__init__()
         self._attached: dict[int, _Attached] = {}
         self._on_tape: list[int | None] = []
+        self._backward_callbacks: list[BackwardCallback] | None = []  # None: to be collected again
 
     def attached_tensors(self) -> list[Tensor]:
         """The tensors that are attached and still alive.
@@ -135,6 +136,7 @@ class GradManager(Recording):
                 if self._tape is not None:
                     self._put_on_tape(key, tensor)
             entry.callbacks += callbacks
+            self._backward_callbacks = None
         return self
 
     def _put_on_tape(self, key: int, tensor: Tensor) -> None:
@@ -215,27 +217,37 @@ class GradManager(Recording):
         try:
             self._tape.stop()
             ys, dys = self._with_kept(*distinct_results(ys, dys))
-            early, callbacks = {}, self._backward_callbacks()
-            for callback in callbacks:
-                callback.before_backward(self, ys)
-            try:
-                grads = self._tape.backward(
-                    ys, dys, functools.partial(self._call_early, early) if callbacks else None
-                )
-                found = self._called(dict(zip(self._on_tape, grads, strict=True)), early)
-            except BaseException:
-                for callback in callbacks:
-                    callback.backward_has_failed(self)
-                raise
-            self._deliver(found, callbacks)
+            if self._backward_callbacks is None:
+                self._backward_callbacks = self._collect_backward_callbacks()
+            if self._backward_callbacks:
+                self._deliver(self._differentiate_with(self._backward_callbacks, ys, dys))
+            else:
+                self._deliver(self._called(self._tape.backward(ys, dys), {}))
         finally:
             _backwarding.manager = before
             self.release()
 
-    def _backward_callbacks(self) -> list[BackwardCallback]:
-        """Each of them once, in the order of attaching."""
+    def _collect_backward_callbacks(self) -> list[BackwardCallback]:
         found = (c for entry in self._attached.values() for c in entry.callbacks)
         return list(dict.fromkeys(c for c in found if isinstance(c, BackwardCallback)))
+
+    def _differentiate_with(
+        self, callbacks: list[BackwardCallback], ys: list[Tensor], dys: list[Tensor] | None
+    ) -> list[tuple[Tensor, Any]]:
+        """Differentiate while callbacks of backward passes begin work; return what to deliver."""
+        for callback in callbacks:
+            callback.before_backward(self, ys)
+        early: dict[int, Any] = {}
+        try:
+            grads = self._tape.backward(ys, dys, functools.partial(self._call_early, early))
+            found = self._called(grads, early)
+        except BaseException:
+            for callback in callbacks:
+                callback.backward_has_failed(self)
+            raise
+        for finish in [callback.after_backward(self) for callback in callbacks]:
+            finish()
+        return found
 
     def _call_early(self, results: dict, position: int, grad: Tensor) -> None:
         """Call the callbacks of a gradient while ``backward`` runs, if one of them wants it."""
@@ -247,23 +259,25 @@ class GradManager(Recording):
         if tensor is not None:
             results[key] = _called(entry, tensor, grad)
 
-    def _called(self, grads: dict, early: dict) -> list[tuple[Tensor, Any]]:
+    def _called(self, grads: list, early: dict) -> list[tuple[Tensor, Any]]:
         """The attached tensors with the results of their callbacks, which may have begun work."""
         found = []
-        for key, grad in grads.items():
-            entry = self._attached.get(key)
+        for key, grad in dict(zip(self._on_tape, grads, strict=True)).items():
+            entry = None if key is None else self._attached.get(key)
             tensor = None if entry is None else entry.tensor()
             if grad is None or tensor is None:
                 continue
-            found.append((tensor, early[key] if key in early else _called(entry, tensor, grad)))
+            if key in early:
+                grad = early[key]
+            elif entry.callbacks:
+                grad = _called(entry, tensor, grad)
+            found.append((tensor, grad))
         return found
 
-    def _deliver(self, found: list[tuple[Tensor, Any]], callbacks: list[BackwardCallback]) -> None:
+    def _deliver(self, found: list[tuple[Tensor, Any]]) -> None:
         """Wait for the results of callbacks and add them to ``grad`` of the tensors."""
-        for finish in [callback.after_backward(self) for callback in callbacks]:
-            finish()
         for tensor, grad in found:
-            if hasattr(grad, "get") and not isinstance(grad, Tensor):
+            if not isinstance(grad, Tensor) and hasattr(grad, "get"):
                 grad = grad.get()
             if tensor.format != "default" and isinstance(grad, Tensor):
                 grad.format = tensor.format
@@ -315,6 +329,7 @@ def _forget(manager: weakref.ref, key: int, reference: weakref.ref) -> None:
     entry = None if alive is None else alive._attached.get(key)
     if entry is not None and entry.tensor is reference:
         del alive._attached[key]
+        alive._backward_callbacks = None
 
 
 class GradManagerGroup:

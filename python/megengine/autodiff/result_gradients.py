@@ -17,9 +17,12 @@ def distinct_results(
     Raises:
         RuntimeError: a shape does not broadcast to that of its result.
     """
-    last = {id(y): place for place, y in enumerate(ys)}.values()
     if dys is not None:
         dys = [_like(y, dy) for y, dy in zip(ys, dys, strict=True)]
+    if len(ys) < 2:
+        return ys, dys
+    last = {id(y): place for place, y in enumerate(ys)}.values()
+    if dys is not None:
         dys = [dys[place] for place in last]
     return [ys[place] for place in last], dys
 
