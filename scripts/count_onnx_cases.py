@@ -59,7 +59,7 @@ def refusal(model: bytes, path: Path) -> str:
     try:
         _mge.load(str(path))
     except RuntimeError as error:
-        return str(error).split("without a counterpart here: ")[-1]
+        return re.split("(?:is|are) not supported: ", str(error))[-1]
     return ""
 
 

@@ -85,7 +85,7 @@ public:
         if (extents.size() > size_t(max_rank)) fail(where, ": rank ", extents.size(), " is above ", max_rank);
         Shape result;
         for (int64_t d : extents) {
-            if (d < 0) fail(where, ": extent ", d, " is negative");
+            if (d < 0) fail(where, ": dimension ", d, " is negative");
             result.push_back(d);
         }
         at(where, [&] { checked_numel("model", result); });

@@ -27,7 +27,8 @@ void GraphReader::read_values(Graph& graph, const Values* values, const FileVect
     for (int id : file_.list(inputs)) {
         auto& input = value(id, "the inputs");
         std::string where = text("value ", id);
-        if (ids_[size_t(id)] != no_value) file_.fail(where, " is an input twice, or an input and a constant");
+        if (ids_[size_t(id)] != no_value)
+            file_.fail(where, " is listed twice as an input, or as input and constant");
         if (!input.shape_known()) file_.fail("input ", id, " has no shape");
         DeviceId device = file_.at(where, [&] { return device_of(input); });
         TensorSpec spec = spec_of(input, where);
@@ -93,7 +94,8 @@ std::shared_ptr<const void> GraphReader::params(const OpInfo& op, const file::No
     ParamMap map;
     int version = int(node.version());
     if (version != op.version && !(version > 0 && version < op.version && op.upgrade))
-        file_.fail(where, ": version ", node.version(), " of the operator, this program has ", op.version);
+        file_.fail(where, ": version ", node.version(), " of the operator, but this program has ",
+                   op.version);
     for (auto* a : file_.list(node.attributes())) map.emplace_back(file_.string(a->name()), param(*a, where));
     if (version != op.version) op.upgrade(version, map);
     auto result = op.params.make();
@@ -126,14 +128,14 @@ void GraphReader::read_node(Graph& graph, const file::Node& node, const std::str
     for (int id : file_.list(node.inputs())) {
         if (id != no_value) value(id, where);
         if (id != no_value && ids_[size_t(id)] == no_value)
-            file_.fail(where, ": reads value ", id, " before it is made");
+            file_.fail(where, ": reads value ", id, " before it is computed");
         inputs.push_back(id == no_value ? no_value : ids_[size_t(id)]);
     }
     check_arity(*op, inputs, where);
     check_promotion(graph, *op, inputs, where);
     if (size_t count = file_.list(node.outputs()).size();
         count != op->outputs.size() && !op->traits.variadic_outputs)
-        file_.fail(where, ": ", counted(count, "output"), ", the operator has ", op->outputs.size());
+        file_.fail(where, ": ", counted(count, "output"), ", but the operator has ", op->outputs.size());
     TensorSpecs specs;
     for (int id : file_.list(node.outputs())) specs.push_back(spec_of(value(id, where), where));
     // If an operator has inputs, they determine the device of its outputs.
@@ -145,7 +147,8 @@ void GraphReader::read_node(Graph& graph, const file::Node& node, const std::str
     check_specs(graph, made, where);
     for (size_t i = 0; i < specs.size(); ++i) {
         int id = node.outputs()->Get(flatbuffers::uoffset_t(i));
-        if (ids_[size_t(id)] != no_value) file_.fail(where, ": makes value ", id, ", which exists already");
+        if (ids_[size_t(id)] != no_value)
+            file_.fail(where, ": computes value ", id, ", which exists already");
         ids_[size_t(id)] = graph.node(made).outputs[i];
         graph.value(ids_[size_t(id)]).name = file_.string(value(id, where).name());
     }
@@ -154,7 +157,8 @@ void GraphReader::read_node(Graph& graph, const file::Node& node, const std::str
 void GraphReader::check_arity(const OpInfo& op, const std::vector<ValueId>& inputs,
                               const std::string& where) const {
     if (inputs.size() > op.inputs.size() && !op.is_variadic())
-        file_.fail(where, ": ", counted(inputs.size(), "input"), ", it takes at most ", op.inputs.size());
+        file_.fail(where, ": ", counted(inputs.size(), "input"), ", but the operator takes at most ",
+                   op.inputs.size());
     for (size_t i = 0; i < op.inputs.size(); ++i)
         if (op.inputs[i].kind == InputKind::required && (i >= inputs.size() || inputs[i] == no_value))
             file_.fail(where, ": input '", op.inputs[i].name, "' is missing");
@@ -173,8 +177,8 @@ void GraphReader::check_promotion(const Graph& graph, const OpInfo& op, const st
         DType dtype = graph.value(inputs[i]).spec.dtype;
         if (first == DType::none) first = dtype;
         if (dtype != first)
-            file_.fail(where, ": input '", input_info(op, i).name, "' is ", dtype, ", those before it are ",
-                       first);
+            file_.fail(where, ": input '", input_info(op, i).name, "' is ", dtype,
+                       ", but those before it are ", first);
     }
 }
 
@@ -190,12 +194,13 @@ void GraphReader::check_specs(const Graph& graph, NodeId id, const std::string& 
     }
     TensorSpecs expected = node.op->infer(node.params.get(), inputs);
     if (expected.size() != node.outputs.size())
-        file_.fail(where, ": ", counted(node.outputs.size(), "output"), ", the operator has ",
+        file_.fail(where, ": ", counted(node.outputs.size(), "output"), ", but the operator has ",
                    expected.size());
     for (size_t i = 0; i < expected.size(); ++i) {
         auto& spec = graph.value(node.outputs[i]).spec;
         if (expected[i].shape.is_known() ? !(spec == expected[i]) : spec.dtype != expected[i].dtype)
-            file_.fail(where, ": output ", i, " is said to be ", spec, ", the operator gives ", expected[i]);
+            file_.fail(where, ": output ", i, " is declared as ", spec, ", but the operator gives ",
+                       expected[i]);
     }
 }
 
@@ -203,7 +208,7 @@ void GraphReader::read_outputs(Graph& graph, const FileVector<int>* ids) {
     std::vector<ValueId> outputs;
     for (int id : file_.list(ids)) {
         value(id, "the outputs");
-        if (ids_[size_t(id)] == no_value) file_.fail("output value ", id, " is never made");
+        if (ids_[size_t(id)] == no_value) file_.fail("output value ", id, " is never computed");
         outputs.push_back(ids_[size_t(id)]);
     }
     if (outputs.empty()) file_.fail("it has no outputs");

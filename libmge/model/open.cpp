@@ -42,9 +42,9 @@ Model open_mge(const ModelBytes& file, const OpenOptions& options) {
 #ifdef MGE_LITE_ONLY
 // The library for deployment is without protobuf.
 constexpr std::string_view known_kinds =
-    "a .mge file nor one of MegEngine (one of ONNX: 'mge-dump convert' it)";
+    "a .mge file nor a MegEngine model (convert ONNX models with 'mge-dump convert')";
 #else
-constexpr std::string_view known_kinds = "a .mge file nor one of MegEngine or ONNX";
+constexpr std::string_view known_kinds = "a .mge file nor a MegEngine or ONNX model";
 Model open_onnx(const ModelBytes& file, const OpenOptions&) { return onnx::read_model(file); }
 #endif
 
@@ -104,9 +104,9 @@ void refuse_plain(const ModelBytes& file, const OpenOptions& options) {
 // Wrong content from one of MegEngine's ciphers is an error of the key, not of the model.
 [[noreturn]] void throw_no_model(const std::string& label, const std::string& cipher) {
     if (cipher == container_cipher)
-        throw ModelError(text("'", label, "': what is encrypted in it is not a model"));
-    throw CryptoError(text("'", label, "': what ", cipher,
-                           " makes of it is not a model: a wrong key, another cipher, or damage"));
+        throw ModelError(text("'", label, "': its decrypted content is not a model"));
+    throw CryptoError(text("'", label, "': its content decrypted with ", cipher,
+                           " is not a model: the key or the cipher is wrong, or the file is damaged"));
 }
 
 // A plain or packed model, and whether it had an envelope of its own.
@@ -196,7 +196,7 @@ Model open_part(const UnsealedParts& packed, const ModelBytes& packed_file, cons
     // Only proper models: nested packed models could exhaust the stack.
     if (!kind || kind->kind == ModelKind::packed || kind->kind == ModelKind::encrypted) {
         if (!is_plain) throw_no_model(file.label, cipher);
-        throw ModelError(text("'", file.label, "': what is packed in it is not a model"));
+        throw ModelError(text("'", file.label, "': its packed content is not a model"));
     }
     Model model = open_as(*kind, file, options);
     model.format = "packed " + model.format;

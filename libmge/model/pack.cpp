@@ -41,8 +41,7 @@ void undo_swapped_names(PackedParts& parts, const std::string& label) {
     bool swapped = (is_plain_cipher(parts.model_cipher) && !plain_model && plain_info) ||
                    (is_plain_cipher(parts.info_cipher) && !plain_info && !parts.info.empty() && plain_model);
     if (!swapped) return;
-    log_warning(
-        text("'", label, "' names the ciphers of model and info the wrong way round; they are exchanged"));
+    log_warning(text("'", label, "' names the ciphers of model and info in reverse; they are swapped"));
     std::swap(parts.info_cipher, parts.model_cipher);
 }
 
@@ -117,12 +116,12 @@ PackedParts read_packed_parts(std::span<const std::byte> file, const std::string
     auto fail = [&](const char* what) {
         throw ModelError(text("'", label, "' is not a valid packed model: ", what));
     };
-    if (!is_packed(file)) fail("it does not start like one");
+    if (!is_packed(file)) fail("it has no signature of a packed model");
     auto* table = reinterpret_cast<const uint8_t*>(file.data()) + packed_mark.size();
     flatbuffers::Verifier verifier(table, file.size() - packed_mark.size(), packed_depth, packed_tables);
-    if (!packed_file::VerifyFileBuffer(verifier)) fail("its table is damaged or cut off");
+    if (!packed_file::VerifyFileBuffer(verifier)) fail("its table is damaged or truncated");
     auto* models = packed_file::GetFile(table)->models();
-    if (!models || models->size() != 1) fail("it has to hold exactly one model");
+    if (!models || models->size() != 1) fail("it must hold exactly one model");
     auto* model = models->Get(0);
     auto* header = model->header();
     if (!header || !header->name() || !header->model_cipher() || !header->info_cipher() ||
@@ -186,13 +185,13 @@ void pack_model(const std::string& model, const std::string& out, const PackOpti
     auto kind = recognise_model(file->bytes());
     if (!kind || kind == ModelKind::packed || kind == ModelKind::encrypted)
         throw ModelError(text("'", model, "' is not a model that can be packed; ",
-                              kind == ModelKind::packed      ? "it is packed already, unpack it first"
-                              : kind == ModelKind::encrypted ? "it is encrypted, decrypt it first"
-                                                             : "it is of no kind that is known"));
+                              kind == ModelKind::packed      ? "it is already packed; unpack it first"
+                              : kind == ModelKind::encrypted ? "it is encrypted; decrypt it first"
+                                                             : "its format is unknown"));
     auto cache = options.cache.empty() ? nullptr : MappedFile::open(options.cache);
     if (cache && is_encrypted(cache->bytes()))
         throw ModelError(text("'", options.cache,
-                              "' is encrypted, and packed models keep caches as they are; "
+                              "' is encrypted, but a packed model needs a plain cache; "
                               "decrypt it first"));
     auto info =
         complete_packed_info(options.info, options.name, std::filesystem::path(model).stem().string());

@@ -26,7 +26,7 @@ Json parse(std::string_view text) { return is_too_deep(text) ? Json() : Json::pa
 PackedInfo read_fields(const Json& json, const std::function<void(const std::string&)>& fail) {
     PackedInfo info;
     auto required = [&](const char* key, bool (Json::*is)() const noexcept, const char* type) -> const Json& {
-        if (!json.contains(key) || !(json.at(key).*is)()) fail(text("'", key, "' has to be a ", type));
+        if (!json.contains(key) || !(json.at(key).*is)()) fail(text("'", key, "' must be a ", type));
         return json.at(key);
     };
     info.valid = required("valid", &Json::is_boolean, "boolean").get<bool>();
@@ -62,7 +62,7 @@ PackedInfo complete_packed_info(const std::string& given, const std::string& nam
                                 const std::string& default_name) {
     auto fail = [](const std::string& what) { throw UserError(text("the info of a packed model: ", what)); };
     Json json = given.empty() ? Json::object() : parse(given);
-    if (!json.is_object()) fail("it has to be a JSON object");
+    if (!json.is_object()) fail("it must be a JSON object");
     const Json before = json;
     if (!name.empty()) json["name"] = name;
     for (auto& [key, value] : {std::pair<const char*, Json>{"valid", !given.empty()},

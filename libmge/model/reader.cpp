@@ -54,20 +54,21 @@ public:
 
     void read_header() {
         if (bytes_.size() < sizeof header_)
-            fail("it has ", bytes_.size(), " bytes, fewer than the header's ", sizeof header_);
+            fail("it has ", bytes_.size(), " bytes, but its header alone needs ", sizeof header_);
         std::memcpy(&header_, bytes_.data(), sizeof header_);
-        if (header_.magic != model_magic) fail("it does not start like a .mge file");
+        if (header_.magic != model_magic) fail("it has no .mge signature");
         if (header_.major != model_major)
             fail("format version ", header_.major, '.', header_.minor, ", this program reads ", model_major,
                  ".x");
         if (header_.header_checksum != checksum(&header_, offsetof(ModelHeader, header_checksum)))
             fail("the header is damaged (checksum)");
         if (header_.file_bytes != bytes_.size())
-            fail("it has ", bytes_.size(), " bytes, its header says ", header_.file_bytes, " (truncated?)");
+            fail("it has ", bytes_.size(), " bytes, but its header says ", header_.file_bytes,
+                 " (truncated?)");
         if (header_.graph_offset != sizeof header_ || header_.graph_bytes > bytes_.size() - sizeof header_ ||
             header_.data_offset != align_model_offset(sizeof header_ + header_.graph_bytes) ||
             header_.data_offset > align_model_offset(bytes_.size()))
-            fail("the header's offsets lie outside of the file");
+            fail("the header's offsets are beyond the end of the file");
     }
 
 private:
@@ -97,7 +98,7 @@ private:
     void check_bools(std::span<const std::byte> bytes, const std::string& where) const {
         for (size_t at = 0; at < bytes.size(); ++at)
             if (bytes[at] > std::byte{1})
-                fail(where, ": byte ", at, " is ", int(bytes[at]), ", where a bool is 0 or 1");
+                fail(where, ": byte ", at, " is ", int(bytes[at]), ", but a bool must be 0 or 1");
     }
 
     void read_tensors() {
@@ -111,7 +112,7 @@ private:
             if (t->bytes() != spec.bytes()) fail(where, ": ", t->bytes(), " bytes for ", spec);
             if (t->offset() % model_alignment) fail(where, ": offset ", t->offset(), " is not aligned");
             if (t->offset() > available || t->bytes() > available - t->offset())
-                fail(where, ": is outside of the file");
+                fail(where, ": extends beyond the end of the file");
             // In order and disjoint: a small file cannot make its bytes be read repeatedly.
             if (t->offset() < end) fail(where, ": overlaps the tensor before it");
             check_padding(start + end, start + t->offset());
@@ -161,7 +162,7 @@ private:
             Graph graph = at(where, [&] { return GraphReader(*this, tensors_, held_).read(*source); });
             sizes.push_back(size_of_held(graph, sizes));
             if (sizes.back().depth > max_held_depth || sizes.back().operators > max_held_operators)
-                fail(where, ": the graphs that its operators hold are nested too deeply or too often");
+                fail(where, ": its inner graphs are nested too deeply or used too often");
             held_.push_back(make_subgraph(std::move(graph)));
         }
     }
@@ -198,7 +199,7 @@ private:
         // An operator's work is done by one node, so that this is generous.
         size_t most = 4 * (table->size() + ids.size());
         auto check = [&](int node, int output, const std::string& where) {
-            if (++references > most) fail("it says too often where its operators come from");
+            if (++references > most) fail("it has too many references to source operators");
             if (node < 0 || size_t(node) >= table->size())
                 fail(where, ": source operator ", node, " of ", table->size(), " does not exist");
             if (output < 0 || output >= (*table)[size_t(node)].outputs)
@@ -248,10 +249,10 @@ private:
             if (result.max_error && !std::isfinite(*result.max_error))
                 fail(where, ": its largest error is ", *result.max_error);
             if (result.inputs.size() != model.graph.inputs().size())
-                fail(where, ": ", counted(result.inputs.size(), "input"), ", the model has ",
+                fail(where, ": ", counted(result.inputs.size(), "input"), ", but the model has ",
                      model.graph.inputs().size());
             if (!result.outputs.empty() && result.outputs.size() != model.graph.outputs().size())
-                fail(where, ": ", counted(result.outputs.size(), "output"), ", the model has ",
+                fail(where, ": ", counted(result.outputs.size(), "output"), ", but the model has ",
                      model.graph.outputs().size());
             for (size_t i = 0; i < result.inputs.size(); ++i)
                 if (result.inputs[i].dtype() != model.graph.value(model.graph.inputs()[i]).spec.dtype)

@@ -70,9 +70,9 @@ TEST(HeldGraphs, AreSharedInTheFile) {
 TEST(HeldGraphs, NestNoDeeperThanAllowed) {
     EXPECT_EQ(test::error_of<Error>([] { read(written(nested(31, 1))); }), "no error");
     EXPECT_THAT(test::error_of<Error>([] { read(written(nested(34, 1))); }),
-                HasSubstr("nested too deeply or too often"));
+                HasSubstr("nested too deeply or used too often"));
     EXPECT_THAT(test::error_of<Error>([] { read(written(nested(20, 3))); }),
-                HasSubstr("nested too deeply or too often"));
+                HasSubstr("nested too deeply or used too often"));
 }
 
 // Parts of files that refer to what is not there: each says where.

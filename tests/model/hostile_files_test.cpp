@@ -149,7 +149,7 @@ TEST(HostileFiles, OverflowingSizes) {
 // Kernels may do anything with other bytes.
 TEST(HostileFiles, BoolsAreZeroOrOne) {
     EXPECT_THAT(refusal_of(claims({{64}, 0, 64, "bool"})),
-                HasSubstr("tensor 0: byte 0 is 120, where a bool is 0 or 1"));
+                HasSubstr("tensor 0: byte 0 is 120, but a bool must be 0 or 1"));
 }
 
 // safetensors, audit of 2023: a file that is also one of another kind.
@@ -245,14 +245,14 @@ TEST(HostileFiles, InvalidGraphs) {
         return image_of(b, parts, "");
     };
     EXPECT_EQ(message_of(graph({0}, {1}, {0}, {1})), "no error");
-    EXPECT_THAT(refusal_of(graph({1}, {1}, {0}, {1})), HasSubstr("before it is made"));
-    EXPECT_THAT(refusal_of(graph({2}, {1}, {0}, {1})), HasSubstr("before it is made"));
+    EXPECT_THAT(refusal_of(graph({1}, {1}, {0}, {1})), HasSubstr("before it is computed"));
+    EXPECT_THAT(refusal_of(graph({2}, {1}, {0}, {1})), HasSubstr("before it is computed"));
     EXPECT_THAT(refusal_of(graph({0}, {0}, {0}, {0})), HasSubstr("exists already"));
-    EXPECT_THAT(refusal_of(graph({0}, {1}, {0, 0}, {1})), HasSubstr("an input twice"));
+    EXPECT_THAT(refusal_of(graph({0}, {1}, {0, 0}, {1})), HasSubstr("listed twice as an input"));
     EXPECT_THAT(refusal_of(graph({3}, {1}, {0}, {1})), HasSubstr("does not exist"));
     EXPECT_THAT(refusal_of(graph({-2}, {1}, {0}, {1})), HasSubstr("does not exist"));
     EXPECT_THAT(refusal_of(graph({0}, {INT32_MAX}, {0}, {1})), HasSubstr("does not exist"));
-    EXPECT_THAT(refusal_of(graph({0}, {1}, {0}, {2})), HasSubstr("never made"));
+    EXPECT_THAT(refusal_of(graph({0}, {1}, {0}, {2})), HasSubstr("never computed"));
     EXPECT_THAT(refusal_of(graph({0}, {1}, {0}, {})), HasSubstr("no outputs"));
     EXPECT_THAT(refusal_of(graph({}, {1}, {0}, {1})), HasSubstr("is missing"));
     EXPECT_THAT(refusal_of(graph({0, 0, 0}, {1}, {0}, {1})), HasSubstr("takes at most"));
@@ -313,7 +313,7 @@ TEST(HostileFiles, InputsOfSeveralDtypesAreRefused) {
     NodeId node = graph.add_node(ops::Concat::info, ops::Concat::info.params.make(), {x, mask}, "y");
     graph.set_outputs(graph.node(node).outputs);
     EXPECT_THAT([&] { read_again(graph); },
-                testing::ThrowsMessage<ModelError>(HasSubstr("is bool, those before it are float32")));
+                testing::ThrowsMessage<ModelError>(HasSubstr("is bool, but those before it are float32")));
 }
 
 // Values that depend on a shape known only at run time cannot be inferred: a file may contain any spec of
@@ -359,7 +359,7 @@ TEST_F(Unforeseen, CorrectDeclarationRuns) {
 TEST_F(Unforeseen, WrongDtypeIsDetectedAtRunTime) {
     TensorSpecs declared{i32};
     add<ops::Clip>({}, {taken}, &declared);
-    EXPECT_THAT(outcome(), HasSubstr("[clip] 'lie': output 0 is said to be int32(?), it is float32"));
+    EXPECT_THAT(outcome(), HasSubstr("[clip] 'lie': output 0 is declared as int32(?), but it is float32"));
 }
 
 TEST_F(Unforeseen, WrongOutputCountIsRefused) {
@@ -367,8 +367,8 @@ TEST_F(Unforeseen, WrongOutputCountIsRefused) {
     for (auto* declared : {&one, &three}) {
         Graph before = graph;
         add<ops::Sort>({}, {taken}, declared);
-        EXPECT_THAT(outcome(), HasSubstr(declared == &one ? "1 output, the operator has 2"
-                                                          : "3 outputs, the operator has 2"));
+        EXPECT_THAT(outcome(), HasSubstr(declared == &one ? "1 output, but the operator has 2"
+                                                          : "3 outputs, but the operator has 2"));
         graph = before;
     }
 }

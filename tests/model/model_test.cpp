@@ -216,7 +216,7 @@ TEST(Model, DamageIsNamed) {
         image.bytes()[at] ^= std::byte{0x10};
         return message_of(image);
     };
-    EXPECT_THAT(damaged(0), HasSubstr("does not start like a .mge file"));
+    EXPECT_THAT(damaged(0), HasSubstr("has no .mge signature"));
     EXPECT_THAT(damaged(8), HasSubstr("format version"));
     EXPECT_THAT(damaged(20), HasSubstr("header is damaged"));
     EXPECT_THAT(damaged(100), HasSubstr("graph is damaged"));
@@ -369,7 +369,7 @@ TEST(Model, SharedNamesAreCounted) {
     std::string bytes = around(b);
     ASSERT_LT(bytes.size(), size_t(8) << 20);
     Image image(bytes);
-    EXPECT_THAT(message_of(image), AllOf(HasSubstr("'test.mge' asks for 1 GiB of memory"),
+    EXPECT_THAT(message_of(image), AllOf(HasSubstr("'test.mge' requests 1 GiB of memory"),
                                          HasSubstr("--file-limit (MGE_FILE_LIMIT) raises that")));
 }
 

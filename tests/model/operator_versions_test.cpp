@@ -137,7 +137,7 @@ TEST(OperatorVersions, NewerVersionIsRefused) {
         ADD_FAILURE() << "it was read";
     } catch (const ModelError& e) {
         EXPECT_THAT(e.what(),
-                    HasSubstr("node 0 (test_shift): version 2 of the operator, this program has 1"));
+                    HasSubstr("node 0 (test_shift): version 2 of the operator, but this program has 1"));
     }
 }
 

@@ -148,7 +148,7 @@ TEST_F(Packed, InfoThatDoesNotFit) {
         EXPECT_THROW(packed_with(broken), UserError) << broken;
     EXPECT_THROW(packed_with("{\"a\":" + std::string(100000, '[')), UserError);
     EXPECT_THAT(model_error([&] { pack_model(packed_folder + "mlp.packed.lite", path("again"), {}); }),
-                HasSubstr("packed already"));
+                HasSubstr("already packed"));
     EXPECT_THROW(pack_model(packed_folder + "mlp.info.json", path("again"), {}), ModelError);
 }
 

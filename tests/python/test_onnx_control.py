@@ -152,7 +152,7 @@ def test_a_loop_that_pastes_each_part_into_an_image(steps, side, tmp_path):
 def test_a_growing_loop_of_unknown_length_is_refused(body, tmp_path):
     nodes = [node("Loop", ["n", "", "x"], ["y"], body=body, name="grows")]
     path = model_of(nodes, LOOP_INPUTS, [port("y", ["m"])], tmp_path)
-    with pytest.raises(RuntimeError, match="'grows'.*changes its shape"):
+    with pytest.raises(RuntimeError, match="'grows'.*change their shape"):
         load(path)
 
 
@@ -177,7 +177,7 @@ def test_a_branch_of_another_rank(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "trips, reason", [("", "never ends"), ("n", "a loop of 9223372036854775807 steps")]
+    "trips, reason", [("", "without an end"), ("n", "a loop of 9223372036854775807 steps")]
 )
 def test_loops_without_an_end_are_refused(tmp_path, trips, reason):
     nodes = [
@@ -201,7 +201,7 @@ def test_excessive_nested_unrolling_is_refused(tmp_path):
     nodes = [node("Loop", ["n", "", "x"], ["y"], body=nested(4))]
     weights = [number("n", 1000), onnx.numpy_helper.from_array(np.float32([1, 2]), "x")]
     path = model_of(nodes, [], [port("y", ["m"])], tmp_path, initializers=weights)
-    with pytest.raises(RuntimeError, match="is not a valid ONNX model|without a counterpart"):
+    with pytest.raises(RuntimeError, match="is not a valid ONNX model|not supported"):
         load(path)
 
 
@@ -301,7 +301,9 @@ def test_loop_that_unrolls_too_far_is_refused(tmp_path):
     ]
     weights = [number("n", 1000), number("length", [1024]), number("one", [1])]
     path = model_of(nodes, [port("x", [1])], [port("w", ["m"])], tmp_path, initializers=weights)
-    with pytest.raises(RuntimeError, match="takes more than the .* bytes that are allowed"):
+    with pytest.raises(
+        RuntimeError, match="needs more memory than the .* bytes that its file may take"
+    ):
         load(path)
 
 

@@ -159,7 +159,7 @@ def test_a_state_that_its_weights_do_not_have(tmp_path):
         number("r", np.zeros((1, 6, 2)), np.float32),
     ]
     path = one_node(tmp_path, "GRU", [("x", [5, 4, 2])], weights, hidden_size=1 << 62)
-    refused(path, "a state of 4611686018427387904 in weights of shape")
+    refused(path, "its hidden_size is 4611686018427387904, its weights have shape")
 
 
 @pytest.mark.parametrize("sizes", [[2, 2], [2, 4], [6, -1]])
@@ -221,13 +221,23 @@ FAR = (1 << 63) - 1
 @pytest.mark.parametrize(
     "op, shape, attributes, match",
     [
-        ("MaxPool", [1, 1, 5], {"kernel_shape": [2], "pads": [FAR, FAR]}, "margins of"),
-        ("AveragePool", [1, 1, 5], {"kernel_shape": [2], "pads": [BOTTOM, 0]}, "margins of"),
-        ("Conv", [1, 1, 5], {"pads": [FAR, 1]}, "margins of"),
-        ("ConvTranspose", [1, 1, 5], {"pads": [-1, 0]}, "margins of -1 and 0"),
-        ("ConvTranspose", [1, 1, 5], {"output_padding": [FAR]}, "more at the end"),
-        ("ConvTranspose", [1, 1, 5], {"output_shape": [BOTTOM]}, "a given size of"),
-        ("ConvTranspose", [1, 1, 5, 5, 5], {"group": 1 << 62}, "1 channel in 4611686018427387904"),
+        ("MaxPool", [1, 1, 5], {"kernel_shape": [2], "pads": [FAR, FAR]}, "padding"),
+        ("AveragePool", [1, 1, 5], {"kernel_shape": [2], "pads": [BOTTOM, 0]}, "padding"),
+        ("Conv", [1, 1, 5], {"pads": [FAR, 1]}, "padding"),
+        ("ConvTranspose", [1, 1, 5], {"pads": [-1, 0]}, "padding -1 and 0"),
+        (
+            "ConvTranspose",
+            [1, 1, 5],
+            {"output_padding": [FAR]},
+            "with output_padding 9223372036854775807",
+        ),
+        ("ConvTranspose", [1, 1, 5], {"output_shape": [BOTTOM]}, "its output_shape holds"),
+        (
+            "ConvTranspose",
+            [1, 1, 5, 5, 5],
+            {"group": 1 << 62},
+            "4611686018427387904 groups do not divide 1 channel",
+        ),
     ],
 )
 def test_windows_beyond_all_images(op, shape, attributes, match, tmp_path):

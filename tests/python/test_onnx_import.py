@@ -113,7 +113,7 @@ def run_case(case, tmp_path):
     try:
         model = load(path)
     except RuntimeError as error:
-        assert "is not a valid ONNX model" in str(error) or "without a counterpart" in str(error)
+        assert "is not a valid ONNX model" in str(error) or "not supported" in str(error)
         return "refused"
     ports = case.model.graph.input
     free = free_inputs(case.model)
@@ -202,7 +202,7 @@ def test_all_missing_names_are_listed_at_once(tmp_path):
         "'first' (RegexFullMatch, opset 17)",
         "'second' (StringSplit, opset 17)",
         "'third'",
-        "the attribute 'alpha'",
+        "its attribute 'alpha'",
     ]:
         assert part in str(caught.value)
 
@@ -316,7 +316,7 @@ def test_operators_that_lack_a_dtype_are_named(tmp_path):
     ]
     ports = [port("x", [1, 1, 3], KINDS.DOUBLE), port("w", [1, 1, 1], KINDS.DOUBLE)]
     path = model_of(nodes, ports, [port("y", [1, 1, 3], KINDS.DOUBLE)], tmp_path)
-    with pytest.raises(RuntimeError, match="1 place without a counterpart") as caught:
+    with pytest.raises(RuntimeError, match="1 part that is not supported") as caught:
         load(path)
     assert "'there'" in str(caught.value) and "float64" in str(caught.value)
 
@@ -325,7 +325,7 @@ def test_cut_packed_weights_are_refused(tmp_path):
     weight = onnx.TensorProto(name="w", data_type=KINDS.INT4, dims=[5], raw_data=b"ab")
     node = onnx.helper.make_node("Identity", ["w"], ["y"])
     path = model_of([node], [], [port("y", [5], KINDS.INT4)], tmp_path, initializers=[weight])
-    with pytest.raises(RuntimeError, match="2 bytes for a constant of"):
+    with pytest.raises(RuntimeError, match="a constant of .* has 2 bytes"):
         load(path)
 
 
@@ -350,10 +350,10 @@ def test_external_weights_are_read_in_place(tmp_path):
         ("../outside.bin", {}, "outside"),
         ("link.bin", {}, "outside"),
         ("missing.bin", {}, "cannot be found"),
-        (".", {}, "not a plain file"),
-        ("inside.bin", {"offset": 4}, "it needs 8 from byte 4 on"),
+        (".", {}, "not a regular file"),
+        ("inside.bin", {"offset": 4}, "needs 8 from byte 4 on"),
         ("inside.bin", {"offset": "many"}, "not a number"),
-        ("inside.bin", {"offset": 2**64 - 4}, "it needs 8"),
+        ("inside.bin", {"offset": 2**64 - 4}, "the constant needs 8"),
     ],
 )
 def test_external_weights_stay_inside_of_the_folder(tmp_path, location, keys, reason):
@@ -416,7 +416,7 @@ def test_hundredfold_expansion_is_refused(tmp_path):
     size = len(inputs)
     length = bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14 & 127 | 128, size >> 21])
     (tmp_path / "inputs.onnx").write_bytes(b"\x08\x08\x3a" + length + inputs)
-    with pytest.raises(RuntimeError, match="in memory"):
+    with pytest.raises(RuntimeError, match="bytes of memory"):
         load(tmp_path / "inputs.onnx")
 
 
@@ -424,7 +424,7 @@ def test_search_in_many_problems_is_bounded(tmp_path):
     nodes = [onnx.helper.make_node("No", [], [f"{i}"]) for i in range(10_001)]
     graph = onnx.helper.make_graph(nodes, "g", [], [])
     onnx.save(onnx.helper.make_model(graph), tmp_path / "no.onnx")
-    with pytest.raises(RuntimeError, match="has 10000 places .* more; the rest was not checked"):
+    with pytest.raises(RuntimeError, match="has 10000 parts .* more; the rest was not checked"):
         load(tmp_path / "no.onnx")
 
 

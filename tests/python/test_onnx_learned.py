@@ -155,10 +155,10 @@ def test_classes_by_support_vectors(tmp_path, classes, probabilities, kernel):
     "changes, reason",
     [
         ({"vectors_per_class": [2, 2]}, "for 3 classes with 4 vectors"),
-        ({"vectors_per_class": [2, -1, 5]}, "-1 vectors of a class"),
-        ({"support_vectors": [1.0] * 17}, "17 numbers of 6 support vectors"),
+        ({"vectors_per_class": [2, -1, 5]}, "its vectors_per_class hold -1"),
+        ({"support_vectors": [1.0] * 17}, "17 numbers for 6 support vectors"),
         ({"rho": [1.0]}, "12 coefficients and 1 constant for 3 classes"),
-        ({"prob_b": [1.0]}, "3 and 1 numbers for the probabilities of 3 pairs"),
+        ({"prob_b": [1.0]}, "its prob_a and prob_b have 3 and 1 numbers for 3 pairs"),
         ({"kernel_type": "LINE"}, "the kernel 'LINE'"),
     ],
 )
@@ -260,8 +260,8 @@ def test_labels_with_other_columns_are_refused(tmp_path):
         ({"nodes_values": [0.5]}, "lists of nodes differ in length"),
         ({"nodes_truenodeids": [0, 0, 4, 0, 0, 1, 0, 0]}, "two parents"),
         ({"nodes_truenodeids": [9, 0, 4, 0, 0, 1, 0, 0]}, "tree 0 has no node 9"),
-        ({"nodes_nodeids": [0, 0, 2, 3, 4, 0, 1, 2]}, "is there twice"),
-        ({"nodes_modes": ["BRANCH_MAYBE"] * 8}, "nodes of the mode 'BRANCH_MAYBE'"),
+        ({"nodes_nodeids": [0, 0, 2, 3, 4, 0, 1, 2]}, "is listed twice"),
+        ({"nodes_modes": ["BRANCH_MAYBE"] * 8}, "node mode 'BRANCH_MAYBE'"),
     ],
 )
 def test_damaged_trees_are_refused(tmp_path, changes, reason):

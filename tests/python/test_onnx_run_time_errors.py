@@ -67,7 +67,7 @@ def test_both_ways_are_refused(op, shape, parameters, how, tmp_path):
 
 def test_error_names_the_problem_and_the_value(tmp_path):
     (_, late) = both_ways(tmp_path, "Split", np.zeros(5, np.float32), [[2, 2]], outputs=2)
-    with pytest.raises(RuntimeError, match="add up to the extent of axis 0, got 4"):
+    with pytest.raises(RuntimeError, match="add up to the size of axis 0, got 4"):
         late()
 
 
@@ -78,7 +78,7 @@ def test_frames_move_on(is_constant, tmp_path):
     ports = [port("x", [1, 16, 1])] + ([] if is_constant else [port("step", [], KINDS.INT64)])
     constants = numbers if is_constant else numbers[1:]
     path = model_of(nodes, ports, [port("y", None)], tmp_path, initializers=constants)
-    with pytest.raises(RuntimeError, match="the step between frames is at least 1, got 0"):
+    with pytest.raises(RuntimeError, match="the frame step must be at least 1, got 0"):
         load(path)(np.zeros([1, 16, 1], np.float32), *([] if is_constant else [np.array(0)]))
 
 
@@ -90,7 +90,7 @@ def test_scales_are_numbers_above_zero(scale, is_constant, tmp_path):
     ports = [port("x", [1, 1, 4])] + ([] if is_constant else [port("s", [3])])
     constants = [number("s", scales, np.float32)] if is_constant else []
     path = model_of(nodes, ports, [port("y", None)], tmp_path, initializers=constants)
-    with pytest.raises(RuntimeError, match="a scale is a number above 0"):
+    with pytest.raises(RuntimeError, match="a scale must be above 0"):
         load(path)(np.zeros([1, 1, 4], np.float32), *([] if is_constant else [scales]))
 
 

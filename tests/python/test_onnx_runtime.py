@@ -477,7 +477,7 @@ def test_attention_in_groups_of_other_operands(how, tmp_path):
 @pytest.mark.parametrize(
     "attribute, reason",
     [
-        ({"softcap": 2.0}, "scores that are capped"),
+        ({"softcap": 2.0}, "capped scores"),
         ({"smooth_softmax": 1}, "a softmax with a sink"),
     ],
 )

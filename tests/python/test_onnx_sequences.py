@@ -114,9 +114,9 @@ def test_sequences_instead_of_tensors_are_refused(tmp_path):
         load(path)
     nothing = [node("SequenceEmpty", [], ["y"])]
     path = model_of(nothing, [port("x", [2])], [sequence("y")], tmp_path)
-    with pytest.raises(RuntimeError, match="output 'y': a sequence or an optional of nothing"):
+    with pytest.raises(RuntimeError, match="output 'y': an empty sequence or optional"):
         load(path)
     twice = [node("SequenceConstruct", ["x"], ["y"]), node("Relu", ["x"], ["y.0"])]
     path = model_of(twice, [port("x", [2])], [sequence("y"), port("y.0", [2])], tmp_path)
-    with pytest.raises(RuntimeError, match="two outputs are called 'y.0'"):
+    with pytest.raises(RuntimeError, match="two outputs have the name 'y.0'"):
         load(path)

@@ -148,25 +148,37 @@ TEXT, NUMBER = port("x", ["n"], KINDS.STRING), port("x", ["n"], KINDS.INT64)
 @pytest.mark.parametrize(
     "node, given, reason",
     [
-        (onnx.helper.make_node("Neg", ["x"], ["y"]), TEXT, "texts as its input"),
-        (onnx.helper.make_node("Cast", ["x"], ["y"], to=1), TEXT, "texts as numbers"),
-        (onnx.helper.make_node("Cast", ["x"], ["y"], to=8), NUMBER, "numbers as texts"),
-        (onnx.helper.make_node("StringNormalizer", ["x"], ["y"]), TEXT, "no such operator"),
-        (onnx.helper.make_node("Concat", ["x", "n"], ["y"], axis=0), TEXT, "texts belong: input 1"),
+        (onnx.helper.make_node("Neg", ["x"], ["y"]), TEXT, "text as an input"),
+        (
+            onnx.helper.make_node("Cast", ["x"], ["y"], to=1),
+            TEXT,
+            "a conversion between numbers and text",
+        ),
+        (
+            onnx.helper.make_node("Cast", ["x"], ["y"], to=8),
+            NUMBER,
+            "a conversion between numbers and text",
+        ),
+        (onnx.helper.make_node("StringNormalizer", ["x"], ["y"]), TEXT, "unknown operator"),
+        (
+            onnx.helper.make_node("Concat", ["x", "n"], ["y"], axis=0),
+            TEXT,
+            "text is expected, not a number, as input 1",
+        ),
         (
             learned("LabelEncoder", ["x"], ["y"], keys_strings=["a"], values_int64s=[1]),
             NUMBER,
-            "keys that are texts for numbers",
+            "its keys are text, its input is numbers",
         ),
         (
             learned("LabelEncoder", ["x"], ["y"], keys_int64s=[1], values_int64s=[1]),
             TEXT,
-            "keys that are numbers for texts",
+            "its keys are numbers, its input is text",
         ),
         (
             learned("OneHotEncoder", ["x"], ["y"], cats_strings=["a"]),
             NUMBER,
-            "categories that are texts for numbers",
+            "its categories are text, its input is numbers",
         ),
         (learned("OneHotEncoder", ["x"], ["y"]), TEXT, "no categories"),
     ],

@@ -42,7 +42,7 @@ void FileBudget::take(uint64_t count, uint64_t bytes_each) {
 
 void FileBudget::refuse(uint64_t bytes) const {
     uint64_t used = allowed_ - left_, wanted = bytes > UINT64_MAX - used ? UINT64_MAX : used + bytes;
-    throw ModelError(text("'", label_, "' asks for ", byte_count_text(wanted),
+    throw ModelError(text("'", label_, "' requests ", byte_count_text(wanted),
                           " of memory; a file of its size may take ", byte_count_text(allowed_),
                           "; --file-limit (", variable, ") raises that"));
 }

@@ -116,7 +116,7 @@ void DynamicStep::check_outputs(const TensorSpecs& inferred) const {
                   ", the operator gives ", inferred.size()));
     for (size_t i = 0; i < inferred.size(); ++i)
         if (auto& declared = graph_.value(node_.outputs[i]).spec; declared.dtype != inferred[i].dtype)
-            fail(text("output ", i, " is said to be ", declared, ", it is ", inferred[i].dtype));
+            fail(text("output ", i, " is declared as ", declared, ", but it is ", inferred[i].dtype));
 }
 
 }  // namespace mge

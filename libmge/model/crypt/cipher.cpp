@@ -63,8 +63,8 @@ Registry& registry() {
 
 std::shared_ptr<const Cipher> find_locked(const Registry& registry, const std::string& name) {
     if (auto found = registry.ciphers.find(name); found != registry.ciphers.end()) return found->second;
-    throw UserError(
-        text("there is no cipher '", name, "'; there are ", joined(std::views::keys(registry.ciphers))));
+    throw UserError(text("there is no cipher '", name, "'; the ciphers are ",
+                         joined(std::views::keys(registry.ciphers))));
 }
 
 }  // namespace
@@ -72,13 +72,13 @@ std::shared_ptr<const Cipher> find_locked(const Registry& registry, const std::s
 void register_cipher(Cipher cipher) {
     if (cipher.name.empty() || cipher.name == "NONE" || !cipher.decrypt)
         throw UserError(
-            text("the cipher '", cipher.name, "' needs a name, not NONE, and a function that decrypts"));
+            text("the cipher '", cipher.name, "' needs a name other than NONE and a function that decrypts"));
     if (cipher.default_key) check_key(cipher, *cipher.default_key);
     auto& [mutex, ciphers] = registry();
     std::lock_guard lock(mutex);
     auto name = cipher.name;
     if (!ciphers.try_emplace(name, std::make_shared<const Cipher>(std::move(cipher))).second)
-        throw UserError(text("there is already a cipher '", name, "'"));
+        throw UserError(text("a cipher has this name already: '", name, "'"));
 }
 
 void update_cipher(const std::string& name, CipherFunction decrypt,
@@ -110,7 +110,7 @@ void check_key(const Cipher& cipher, std::span<const std::byte> key) {
     if (cipher.key_bytes.empty() || std::ranges::find(cipher.key_bytes, key.size()) != cipher.key_bytes.end())
         return;
     throw CryptoError(text("a key for ", cipher.name, " has ", joined(cipher.key_bytes, " or "),
-                           " bytes, the given one has ", key.size()));
+                           " bytes, but this key has ", key.size()));
 }
 
 }  // namespace mge

@@ -62,14 +62,14 @@ uint64_t file_bytes_of(const EncryptedHeader& header) {
 void check_key_bytes(std::span<const std::byte> key) {
     if (key.size() != aes_key_bytes)
         throw CryptoError(
-            text("a key for aes-256-gcm has ", aes_key_bytes, " bytes, the given one has ", key.size()));
+            text("a key for aes-256-gcm has ", aes_key_bytes, " bytes, but this key has ", key.size()));
 }
 
 void check_key_id(std::span<const std::byte> key, const EncryptedHeader& header, const std::string& label) {
     check_key_bytes(key);
     if (id_bytes(key) != header.key_id)
         throw CryptoError(text("'", label, "': wrong key: the file needs the key with the id ",
-                               hex_of(header.key_id), ", the given one has the id ", key_id(key)));
+                               hex_of(header.key_id), ", this key has the id ", key_id(key)));
 }
 
 }  // namespace
@@ -84,18 +84,18 @@ EncryptedHeader read_encrypted_header(std::span<const std::byte> start, uint64_t
     auto fail = [&](const auto&... what) { throw CryptoError(text("'", label, "': ", what...)); };
     if (!is_encrypted(start)) fail("not an encrypted .mge file");
     if (start.size() < encrypted_header_bytes || file_bytes < encrypted_header_bytes)
-        fail("cut off: it has ", file_bytes, " bytes, fewer than the header's ", encrypted_header_bytes);
+        fail("truncated: it has ", file_bytes, " bytes, but its header alone needs ", encrypted_header_bytes);
     EncryptedHeader header;
     std::memcpy(&header, start.data(), sizeof header);
     if (header.version != encrypted_version)
         fail("version ", header.version, " of the encrypted format, this program reads ", encrypted_version);
     if (header.cipher != EncryptedHeader{}.cipher || header.header_bytes != encrypted_header_bytes)
-        fail("cipher ", header.cipher, " with a header of ", header.header_bytes, " bytes is not known here");
+        fail("cipher ", header.cipher, " with a header of ", header.header_bytes, " bytes is unknown");
     if (!std::has_single_bit(header.chunk_bytes) || header.chunk_bytes < smallest_chunk_bytes ||
         header.chunk_bytes > largest_chunk_bytes)
         fail("chunks of ", header.chunk_bytes, " bytes are not allowed");
     if (header.plain_bytes > file_bytes || file_bytes_of(header) != file_bytes)
-        fail("it has ", file_bytes, " bytes, its header speaks of ", header.plain_bytes,
+        fail("it has ", file_bytes, " bytes, but its header announces ", header.plain_bytes,
              " bytes of content; was it cut off or appended to?");
     return header;
 }

@@ -38,11 +38,10 @@ SecretBytes key_for(const Cipher& cipher, const KeyProvider& provider, const Key
 void check_kind(std::span<const std::byte> start, const std::string& label, const std::string& cipher) {
     bool ours = is_encrypted(start);
     if (ours && cipher != container_cipher)
-        throw CryptoError(text("'", label, "' is encrypted by ", container_cipher, ", not by ", cipher));
+        throw CryptoError(text("'", label, "' is encrypted with ", container_cipher, ", not with ", cipher));
     if (!ours && cipher == container_cipher)
-        throw CryptoError(
-            text("'", label, "' is not encrypted by ", container_cipher,
-                 "; a file in one of MegEngine's formats is only opened when its cipher is named"));
+        throw CryptoError(text("'", label, "' is not encrypted with ", container_cipher,
+                               "; a file in one of MegEngine's formats needs the name of its cipher"));
 }
 
 KeyRequest key_request(const EncryptedHeader& header, const std::string& label) {

@@ -35,7 +35,8 @@ void InputFile::read(uint64_t offset, std::span<std::byte> part) const {
         ssize_t got = ::pread(fd_, part.data(), part.size(), off_t(offset));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw UserError(text("cannot read '", path_, "': ", reason(errno)));
-        if (got == 0) throw UserError(text("cannot read '", path_, "': it became shorter meanwhile"));
+        if (got == 0)
+            throw UserError(text("cannot read '", path_, "': the file became shorter while it was read"));
         part = part.subspan(size_t(got));
         offset += uint64_t(got);
     }

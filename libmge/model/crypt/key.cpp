@@ -56,7 +56,7 @@ SecretBytes parse_key(std::span<const std::byte> content, std::span<const size_t
     if (allows(lengths, content.size())) return SecretBytes(content);
     if (lengths.empty()) throw CryptoError(text("the key in ", where, " is empty"));
     throw CryptoError(text("the key in ", where, " has ", content.size(), " bytes; a key has ", list(lengths),
-                           " bytes, as they are or as twice as many hexadecimal digits"));
+                           " bytes, or twice as many hexadecimal digits"));
 }
 
 SecretBytes format_key(std::span<const std::byte> key) {

@@ -76,7 +76,7 @@ SecretBytes decrypt_megengine_aes(std::span<const std::byte> file, std::span<con
     size_t produced = 0;
     bool good = run(start(key, file.first(block_bytes), false).get(), sealed, plain.span(), produced);
     if (!good || read_big_endian(file.last(length_bytes)) != produced)
-        throw CryptoError("wrong key, or a damaged AES_default file (its padding and length do not fit)");
+        throw CryptoError("wrong key, or a damaged AES_default file (its padding and length do not match)");
     plain.shrink(produced);
     return plain;
 }

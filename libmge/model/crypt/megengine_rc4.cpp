@@ -84,7 +84,8 @@ SecretBytes decrypt_megengine_rc4(std::span<const std::byte> file, std::span<con
     for (size_t w = 0; w < words; ++w) store(plain.span(), w, load(plain, w) ^ inner.next());
     // MegEngine itself does not check it; the recovered hash is as strong as SIMPLE_FAST_RC4's checksum.
     if (hash_words(plain, words, keys.hash) != content_hash)
-        throw CryptoError("wrong key, or a damaged RC4_default file (the hash of its content does not fit)");
+        throw CryptoError(
+            "wrong key, or a damaged RC4_default file (the hash of its content does not match)");
     return plain;
 }
 
@@ -104,7 +105,8 @@ SecretBytes decrypt_megengine_simple_fast_rc4(std::span<const std::byte> file,
     Keys keys = keys_of(key);
     size_t words = content_words(file, "SIMPLE_FAST_RC4_default");
     if (hash_words(file, words, keys.hash) != load(file, words))
-        throw CryptoError("wrong key, or a damaged SIMPLE_FAST_RC4_default file (its checksum does not fit)");
+        throw CryptoError(
+            "wrong key, or a damaged SIMPLE_FAST_RC4_default file (its checksum does not match)");
     SecretBytes plain(words * word_bytes);
     MegengineStream stream(keys.cipher);
     for (size_t w = 0; w < words; ++w) store(plain.span(), w, load(file, w) ^ stream.next());

@@ -24,7 +24,8 @@ SecretBytes::SecretBytes(size_t size) : size_(size) {
     void* memory = mapped_ < size
                        ? MAP_FAILED
                        : ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw MemoryError(text("no memory for ", size, " bytes of decrypted content"));
+    if (memory == MAP_FAILED)
+        throw MemoryError(text("there is not enough memory for ", size, " bytes of decrypted content"));
     data_ = static_cast<std::byte*>(memory);
     ::madvise(memory, mapped_, MADV_DONTDUMP);
     if (size <= locked_limit) ::mlock(memory, mapped_);  // if refused, the key may be swapped to disk

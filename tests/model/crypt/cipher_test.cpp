@@ -35,7 +35,7 @@ TEST(Ciphers, AreListed) {
     EXPECT_THAT(cipher_names(),
                 IsSupersetOf({"aes-256-gcm", "AES_default", "RC4_default", "SIMPLE_FAST_RC4_default"}));
     EXPECT_THAT(user_error([] { find_cipher("aes_default"); }),
-                HasSubstr("no cipher 'aes_default'; there are AES_default, RC4_default"));
+                HasSubstr("no cipher 'aes_default'; the ciphers are AES_default, RC4_default"));
     for (auto& name : {"AES_default", "RC4_default", "SIMPLE_FAST_RC4_default"})
         EXPECT_NE(find_cipher(name)->weakness, "") << name;
     EXPECT_EQ(find_cipher("aes-256-gcm")->weakness, "");
@@ -51,7 +51,7 @@ TEST(Ciphers, ApplicationCiphersAreUsed) {
     EXPECT_THAT(user_error([] {
                     register_cipher({"xor", exclusive_or, {}, {}, nullptr, ""});
                 }),
-                HasSubstr("already a cipher 'xor'"));
+                HasSubstr("a cipher has this name already: 'xor'"));
     EXPECT_THAT(user_error([] {
                     register_cipher({"", exclusive_or, {}, {}, nullptr, ""});
                 }),
@@ -90,9 +90,8 @@ TEST(Keys, AreReadAsBytesOrDigits) {
     EXPECT_EQ(test::hex(parse_key(bytes_of(digits), lengths, "k")), digits);
     EXPECT_EQ(test::hex(parse_key(bytes_of(" \t" + digits + "\r\n"), lengths, "k")), digits);
     EXPECT_EQ(text_of(parse_key(bytes_of(bytes), lengths, "k")), bytes);
-    EXPECT_THAT(
-        crypto_error([&] { parse_key(bytes_of("secret"), lengths, "'k'"); }),
-        "the key in 'k' has 6 bytes; a key has 32 bytes, as they are or as twice as many hexadecimal digits");
+    EXPECT_THAT(crypto_error([&] { parse_key(bytes_of("secret"), lengths, "'k'"); }),
+                "the key in 'k' has 6 bytes; a key has 32 bytes, or twice as many hexadecimal digits");
     EXPECT_NE(crypto_error([&] { parse_key({}, {}, "k"); }), "");
     SecretBytes key = generate_key();
     EXPECT_TRUE(std::ranges::equal(parse_key(format_key(key), lengths, "k").span(), key.span()));

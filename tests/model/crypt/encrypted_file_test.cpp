@@ -69,11 +69,11 @@ TEST_F(EncryptedFiles, DamageKeepsTheOldFile) {
 TEST_F(EncryptedFiles, WrongKeysNameBothIds) {
     EXPECT_EQ(crypto_error([&] { decrypt_to_memory(path("sealed"), with_key(2)); }),
               text("'", path("sealed"), "': wrong key: the file needs the key with the id ",
-                   key_id(key_of(1)), ", the given one has the id ", key_id(key_of(2))));
+                   key_id(key_of(1)), ", this key has the id ", key_id(key_of(2))));
     EXPECT_EQ(crypto_error([&] {
                   decrypt_to_memory(path("sealed"), {container_cipher, provide_key(SecretBytes(5))});
               }),
-              "a key for aes-256-gcm has 32 bytes, the given one has 5");
+              "a key for aes-256-gcm has 32 bytes, but this key has 5");
     EXPECT_THAT(crypto_error([&] { decrypt_to_memory(path("sealed"), {}); }),
                 HasSubstr("needs a key for aes-256-gcm"));
 }
@@ -94,14 +94,14 @@ TEST_F(EncryptedFiles, WeakerFormatsAreRefused) {
     for (const char* name : {"AES_default", "RC4_default", "SIMPLE_FAST_RC4_default"}) {
         encrypt_file(path("plain"), path("weak"), {name, {}});
         EXPECT_THAT(crypto_error([&] { decrypt_to_memory(path("weak"), with_key(1)); }),
-                    HasSubstr("is not encrypted by aes-256-gcm"));
+                    HasSubstr("is not encrypted with aes-256-gcm"));
         EXPECT_THAT(crypto_error([&] {
                         decrypt_to_memory(path("sealed"), {name, {}});
                     }),
-                    HasSubstr(text("is encrypted by aes-256-gcm, not by ", name)));
+                    HasSubstr(text("is encrypted with aes-256-gcm, not with ", name)));
     }
     EXPECT_THAT(crypto_error([&] { decrypt_file(path("plain"), path("out"), with_key(1)); }),
-                HasSubstr("is not encrypted by aes-256-gcm"));
+                HasSubstr("is not encrypted with aes-256-gcm"));
     test::write_file(path("empty"), {});
     EXPECT_NE(crypto_error([&] { decrypt_to_memory(path("empty"), with_key(1)); }), "");
 }

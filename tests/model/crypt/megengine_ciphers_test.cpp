@@ -103,7 +103,7 @@ TEST(MegengineCiphers, AcceptKeysOfTheirLengthsOnly) {
         EXPECT_THAT(crypto_error([&] {
                         decrypt_to_memory(content, "f", {name, [](auto&) { return SecretBytes(31); }});
                     }),
-                    HasSubstr("bytes, the given one has 31"))
+                    HasSubstr("bytes, but this key has 31"))
             << name;
 }
 

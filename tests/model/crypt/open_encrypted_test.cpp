@@ -93,7 +93,7 @@ TEST_F(OpenEncrypted, OtherContentIsRefused) {
     EXPECT_THROW(open_model(path("sealed"), with_key(1)), ModelError);
     encrypt_file(path("text"), path("weak"), {"AES_default", {}});
     EXPECT_THAT(crypto_error([&] { open_model(path("weak"), {.cipher = "AES_default"}); }),
-                HasSubstr("what AES_default makes of it is not a model"));
+                HasSubstr("its content decrypted with AES_default is not a model"));
     encrypt_file(path("sealed"), path("twice"), {container_cipher, provide_key(key_of(1))});
     EXPECT_THROW(open_model(path("twice"), with_key(1)), ModelError);
 }

@@ -23,7 +23,7 @@ constexpr size_t most_problems = 20;  // that one error names
         all += (i ? "; " : "") + problems[i];
     if (problems.size() > most_problems) all += text("; and ", problems.size() - most_problems, " more");
     throw ModelError(text("[write_onnx] ", counted(problems.size(), "part"),
-                          " of the model cannot be said in ONNX: ", all));
+                          " of the model cannot be written as ONNX: ", all));
 }
 
 // With these axes open if that can be done, else with fewer.

@@ -201,7 +201,7 @@ GraphRecord GraphWriter::finish() {
 std::string Site::label() const { return node_label(graph_, node); }
 
 void Site::require_opset(int least) const {
-    if (opset() < least) unsupported("it needs operator set ", least, ", asked is ", opset());
+    if (opset() < least) unsupported("it needs operator set ", least, ", but ", opset(), " is requested");
 }
 
 Operands Site::all(size_t from) const {
@@ -222,13 +222,13 @@ int Site::out_rank(size_t i) const {
 
 int64_t Site::extent(size_t i, int axis) const {
     auto result = shapes.extent(id(i), axis);
-    if (!result) unsupported("extent ", axis, " of an input is not known ahead of a run");
+    if (!result) unsupported("size ", axis, " of an input is known only at run time");
     return *result;
 }
 
 Shape Site::fixed_shape_of(ValueId id) const {
     auto result = shapes.fixed(id);
-    if (!result) unsupported("a shape is not known ahead of a run");
+    if (!result) unsupported("a shape that is known only at run time");
     return *result;
 }
 
@@ -323,7 +323,7 @@ Operand Site::expanded(const Operand& x, ValueId x_id, ValueId like, const Opera
         if (extent) target.push_back(*extent);
     }
     if (to.is_known() && int(target.size()) == to.rank()) return emit("Expand", {x, integers(target)});
-    if (dynamic_shape.empty()) unsupported("a shape is not known ahead of a run");
+    if (dynamic_shape.empty()) unsupported("a shape that is known only at run time");
     return emit("Expand", {x, dynamic_shape});
 }
 

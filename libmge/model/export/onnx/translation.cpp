@@ -84,7 +84,7 @@ void Translation::translate(const Node& node) {
     auto* row = find_operator(*node.op);
     std::string name = prefix_ + node_label(graph_, node);
     try {
-        if (!row) unsupported("ONNX has no counterpart of it");
+        if (!row) unsupported("ONNX has no equivalent");
         Site site(writer_, graph_, node, shapes_, names_, uses_);
         if (has_dtype(node, DType::bf16)) site.require_opset(13);
         site.type = row->type;

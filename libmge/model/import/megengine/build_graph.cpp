@@ -78,9 +78,9 @@ private:
         if (!problem_count_) return;
         std::string more =
             problem_count_ > most_problems ? text("; and ", problem_count_ - most_problems, " more") : "";
-        throw ModelError(text("'", label_, "' (", record_.format, ") has ", problem_count_,
-                              problem_count_ == 1 ? " operator" : " operators",
-                              " without a counterpart here: ", problems_, more));
+        throw ModelError(text(
+            "'", label_, "' (", record_.format, ") has ", problem_count_,
+            problem_count_ == 1 ? " operator that is not supported: " : " operators that are not supported: ", problems_, more));
     }
 
     // Values are numbered in the order in which they are made, and made before they are read.
@@ -88,15 +88,16 @@ private:
         for (size_t i = 0; i < record_.operators.size(); ++i) {
             auto& op = record_.operators[i];
             for (uint32_t input : op.inputs)
-                if (input >= producers_.size()) fail(place(i), " reads value ", input, " before it is made");
+                if (input >= producers_.size())
+                    fail(place(i), " reads value ", input, " before it is computed");
             for (uint32_t output : op.outputs) {
                 if (output != producers_.size())
-                    fail(place(i), " makes value ", output, ", the next one is ", producers_.size());
+                    fail(place(i), " computes value ", output, ", expected value ", producers_.size());
                 producers_.push_back(i);
             }
             if (is_input(op)) result_.file_inputs.push_back(std::string(input_record(i).name));
             if (is_assertion(op) && op.inputs.size() < 2)
-                fail(place(i), " has ", counted(op.inputs.size(), "input"), ", it compares two");
+                fail(place(i), " has ", counted(op.inputs.size(), "input"), ", expected two");
         }
         std::ranges::sort(result_.file_inputs);
         for (auto& output : record_.outputs)
@@ -153,7 +154,7 @@ private:
             fail(place(i), ": ", e.what());
         }
         if (builder_.graph().nodes().size() > most_nodes)
-            fail(place(i), ": more than ", most_nodes, " operators have to be made of the file's");
+            fail(place(i), ": the file's operators become more than ", most_nodes, " operators");
         name_nodes(op, first_node);
     }
 
@@ -178,7 +179,8 @@ private:
         for (uint32_t input : op.inputs) {
             inputs.push_back(values_[input]);
             is_poisoned = is_poisoned || is_poisoned_[input];
-            if (!inputs.back() && !is_poisoned_[input]) unsupported("it reads what only a gradient needs");
+            if (!inputs.back() && !is_poisoned_[input])
+                unsupported("it reads a value that only a gradient needs");
         }
         if (is_poisoned) {  // the reason was noted where it arose
             for (uint32_t output : op.outputs) is_poisoned_[output] = true;
@@ -241,7 +243,7 @@ private:
 
     // A value has one name: inputs, constants and values that are outputs already are copied.
     Tensor output_tensor(Tensor t, const std::string& name, std::set<ValueId>& taken) {
-        if (!t) fail("output '", name, "' is a value without a meaning here");
+        if (!t) fail("output '", name, "' is a value that only MegEngine's runtime has");
         bool is_made = t.is_symbolic() && builder_.graph().value(t.impl()->symbol).producer >= 0;
         if (!is_made || taken.contains(t.impl()->symbol)) t = ops::copy(t);
         taken.insert(t.impl()->symbol);

@@ -29,7 +29,7 @@ public:
         throw ModelError(text("'", label_, "' is not a valid MegEngine model: ", what...));
     }
     void charge(size_t bytes) {
-        if (bytes > budget_) fail("its tables refer to the same parts over and over");
+        if (bytes > budget_) fail("its tables refer to the same parts too often");
         budget_ -= bytes;
     }
     std::string_view name(const flatbuffers::String* s) {

@@ -82,7 +82,7 @@ private:
         uint64_t offset;
         std::memcpy(&offset, bytes_.data() + header - sizeof offset, sizeof offset);
         if (offset > bytes_.size() - header - sizeof(uint32_t))
-            fail("its graph is at ", offset, ", outside of its ", counted(bytes_.size(), "byte"),
+            fail("its graph is at ", offset, ", beyond its ", counted(bytes_.size(), "byte"),
                  " (truncated?)");
         values_ = bytes_.subspan(header, offset);
         graph_at_ = header + offset;
@@ -92,7 +92,7 @@ private:
     void verify(const AlignedBytes& graph) {
         uint32_t size = read_u32(graph.bytes(), 0);
         if (size > graph.bytes().size() - sizeof size)
-            fail("its graph has ", counted(size, "byte"), ", the file only ",
+            fail("its graph has ", counted(size, "byte"), ", but the file holds only ",
                  graph.bytes().size() - sizeof size, " (truncated?)");
         record_.bytes = graph_at_ + sizeof size + size;
         auto* data = reinterpret_cast<const uint8_t*>(graph.bytes().data());
@@ -104,7 +104,8 @@ private:
     // The next bytes of the area before the graph.
     std::span<const std::byte> next_value(uint32_t skip, uint32_t size, const std::string& where) {
         size_t left = values_.size() - position_;
-        if (skip > left || size > left - skip) fail(where, ": its value is outside of the file");
+        if (skip > left || size > left - skip)
+            fail(where, ": its value is stored beyond the end of the file");
         position_ += skip;
         auto value = values_.subspan(position_, size);
         position_ += size;

@@ -41,7 +41,7 @@ private:
         uint32_t size = 0;
         std::memcpy(&size, data, sizeof size);
         if (size > file_.bytes().size() - sizeof size)
-            fail("its flatbuffer has ", counted(size, "byte"), ", the file only ",
+            fail("its flatbuffer has ", counted(size, "byte"), ", but the file holds only ",
                  file_.bytes().size() - sizeof size, " (truncated?)");
         record_.bytes = sizeof size + size;
         flatbuffers::Verifier verifier(data, record_.bytes, max_depth, max_tables);

@@ -26,7 +26,7 @@ public:
     std::string_view take(size_t count, const char* what) {
         size_t left = bytes_.size() - at_;
         if (count > left)
-            fail(text(what, " of ", counted(count, "byte"), " extends beyond the end, ", left, " are left"));
+            fail(text(what, " of ", counted(count, "byte"), " extends beyond the end; ", left, " are left"));
         std::string_view part = bytes_.substr(at_, count);
         at_ += count;
         return part;
@@ -34,7 +34,7 @@ public:
     bool is_at_end() const { return at_ == bytes_.size(); }
     [[noreturn]] void fail(const std::string& what) const {
         throw ModelError(
-            text("'", label_, "' is not a cache of MegEngine, or is damaged: at byte ", at_, ' ', what));
+            text("'", label_, "' is not a cache of MegEngine, or is damaged at byte ", at_, ' ', what));
     }
 
 private:

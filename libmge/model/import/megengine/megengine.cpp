@@ -29,8 +29,8 @@ bool starts_with(std::span<const std::byte> bytes, std::string_view magic) {
 ModelRecord decode(std::span<const std::byte> bytes, const std::string& label,
                    bool has_compressed_weights = false) {
     if (!is_v1(bytes) && !is_v2(bytes))
-        fail(label, text("what should be a model has neither version's signature (",
-                         counted(bytes.size(), "byte"), ")"));
+        fail(label,
+             text("it has the signature of neither MegEngine format (", counted(bytes.size(), "byte"), ")"));
     ModelRecord record = is_v1(bytes) ? decode_v1(bytes, label) : decode_v2(bytes, label);
     check_weights(record, has_compressed_weights, label);
     return record;
@@ -68,7 +68,7 @@ const Tensor* find_value(const std::vector<std::string>& names, const Tensors& v
 
 TestCase make_test_case(const BuiltGraph& built, const Tensors& values, const std::string& label) {
     if (values.size() != built.file_inputs.size())
-        fail(label, text("it has ", counted(values.size(), "value"), ", the model ",
+        fail(label, text("it has ", counted(values.size(), "value"), ", but the model has ",
                          counted(built.file_inputs.size(), "input")));
     TestCase test;
     for (ValueId input : built.graph.inputs()) {

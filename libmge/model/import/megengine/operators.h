@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libmge/base/error.h"
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/megengine/record.h"
 #include "libmge/tensor/tensor.h"
 
@@ -46,11 +47,13 @@ public:
 
     size_t size() const { return inputs_.size(); }
     const Tensor& in(size_t i) const {
-        if (i >= inputs_.size()) invalid("input ", i, " is missing, it has ", inputs_.size());
+        if (i >= inputs_.size())
+            invalid("input ", i, " is missing; the operator has ", counted(inputs_.size(), "input"));
         return inputs_[i];
     }
     Tensors from(size_t i) const {
-        if (i > inputs_.size()) invalid("input ", i, " is missing, it has ", inputs_.size());
+        if (i > inputs_.size())
+            invalid("input ", i, " is missing; the operator has ", counted(inputs_.size(), "input"));
         return {inputs_.begin() + ptrdiff_t(i), inputs_.end()};
     }
     // Null when the parameters are of another kind.
@@ -64,12 +67,12 @@ public:
     template <class P>
     const P& params() const {
         if (auto* p = find_params<P>()) return *p;
-        invalid("its parameters are of another kind: ", file::EnumNameOperatorParam(op.param_type));
+        invalid("its parameters belong to another operator: ", file::EnumNameOperatorParam(op.param_type));
     }
     // Before a constant is rearranged. A small file could use one large weight a million times.
     void charge(const Tensor& constant) const {
         size_t bytes = constant.spec().bytes();
-        if (bytes > notes_.constant_bytes) invalid("its weights are shared in different layouts");
+        if (bytes > notes_.constant_bytes) invalid("its weights are shared, but in different layouts");
         notes_.constant_bytes -= bytes;
     }
     int rank(size_t i) const {

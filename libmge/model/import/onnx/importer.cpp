@@ -82,18 +82,19 @@ void Importer::throw_problems() const {
     std::string more =
         problem_count_ > most_problems ? text("; and ", problem_count_ - most_problems, " more") : "";
     if (problems_looked_at_ >= most_problems_looked_at) more += "; the rest was not checked";
-    throw ModelError(text("'", label_, "' (ONNX) has ", counted(problem_count_, "place"),
-                          " without a counterpart here: ", problems_, more));
+    throw ModelError(text(
+        "'", label_, "' (ONNX) has ", counted(problem_count_, "part"),
+        problem_count_ == 1 ? " that is not supported: " : " that are not supported: ", problems_, more));
 }
 
 void Importer::read_versions() {
     auto& model = record_.model;
     if (model.ir_version() > newest_ir)
-        fail("its IR version is ", model.ir_version(), ", this program reads up to ", newest_ir);
+        fail("its IR version is ", model.ir_version(), ", but this program reads versions up to ", newest_ir);
     for (auto& set : model.opset_import())
         versions_[is_standard(set.domain()) ? "" : set.domain()] = int(set.version());
     if (auto found = versions_.find(""); found != versions_.end() && found->second > newest_opset)
-        fail("its operators are of version ", found->second, ", this program reads ", oldest_opset, " to ",
+        fail("its operator set is ", found->second, ", but this program reads ", oldest_opset, " to ",
              newest_opset);
 }
 
@@ -194,7 +195,7 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
     bool is_text = type.elem_type() == file::TensorProto::STRING;
     auto dtype = is_text ? DType::i64 : dtype_of(type.elem_type());
     if (!dtype) unsupported("dtype ", name_of_data_type(type.elem_type()));
-    if (!type.has_shape()) unsupported("an input without a rank in the model");
+    if (!type.has_shape()) unsupported("an input without a declared rank");
     if (type.shape().dim_size() > max_rank) unsupported("an input of rank ", type.shape().dim_size());
     Shape shape, symbolic;
     OpenDimensions dimensions;
@@ -308,7 +309,7 @@ Tensors Importer::call_function(const file::FunctionProto& function, const file:
     Tensors outputs;
     for (auto& name : function.output()) {
         auto* found = names.find(name);
-        if (!found) fail(place(node), ": its output '", name, "' is made nowhere");
+        if (!found) fail(place(node), ": its output '", name, "' is computed by no node");
         outputs.push_back(*found);
     }
     return outputs;
@@ -317,10 +318,10 @@ Tensors Importer::call_function(const file::FunctionProto& function, const file:
 Tensors Importer::import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs) {
     Names names;
     names.outer = names_;
-    InnerScope scope(*this, names, "graphs in it are nested too deeply");
+    InnerScope scope(*this, names, "its graphs are nested too deeply");
     for (auto& weight : graph.initializer()) define(names, weight.name(), constant_of(weight));
     if (size_t(graph.input_size()) != inputs.size())
-        invalid("an inner graph has ", counted(graph.input_size(), "input"), " instead of ", inputs.size());
+        invalid("an inner graph has ", counted(graph.input_size(), "input"), ", expected ", inputs.size());
     for (int i = 0; i < graph.input_size(); ++i)
         if (!names.values.contains(graph.input(i).name()))
             define(names, graph.input(i).name(), inputs[size_t(i)]);
@@ -328,7 +329,7 @@ Tensors Importer::import_inner(const file::GraphProto& graph, std::span<const Te
     Tensors outputs;
     for (auto& output : graph.output()) {
         auto* found = names.find(output.name());
-        if (!found) fail("output '", output.name(), "' of an inner graph is made nowhere");
+        if (!found) fail("output '", output.name(), "' of an inner graph is computed by no node");
         outputs.push_back(*found);
     }
     return outputs;
@@ -343,19 +344,19 @@ void Importer::require_tensor(const Tensor& value, std::string_view what) const 
 Tensors Importer::translated(const file::NodeProto& node, std::span<const Tensor> inputs, Names& names) {
     if (auto* function = find_function(node)) return call_function(*function, node, inputs);
     auto* row = find_operator(node.domain(), node.op_type(), version_of(node.domain()));
-    if (!row) unsupported("there is no such operator here");
+    if (!row) unsupported("unknown operator");
     for (auto& input : inputs) {
         bool is_taken = (row->takes == Takes::sequences && sequences_.find(input)) ||
                         (row->takes == Takes::many_axes && of_many_axes_.find(input));
         if (!is_taken) require_tensor(input, "as its input");
     }
-    if (!node.output_size()) invalid("it makes nothing");
+    if (!node.output_size()) invalid("it has no outputs");
     bool moves_texts = are_texts_moved(texts_, node.op_type(), inputs);
     Site site(node, version_of(node.domain()), inputs, *this);
     names_ = &names;
     Tensors outputs = row->import(site);
     if (auto name = site.attributes.unread(); !name.empty())
-        unsupported("the attribute '", name.substr(0, longest_name), "'");
+        unsupported("its attribute '", name.substr(0, longest_name), "'");
     if (moves_texts)
         for (auto& output : outputs) texts_.mark(output);
     return outputs;
@@ -370,14 +371,14 @@ void Importer::translate(const file::NodeProto& node, Names& names) {
             continue;
         }
         auto* found = names.find(name);
-        if (!found) fail(place(node), " reads '", name.substr(0, longest_name), "' before it is made");
+        if (!found) fail(place(node), " reads '", name.substr(0, longest_name), "' before it is computed");
         is_poisoned |= is_missing(*found);
         inputs.push_back(*found);
     }
     // A missing input may be named even if its inputs cannot be made.
     bool is_known =
         find_function(node) || find_operator(node.domain(), node.op_type(), version_of(node.domain()));
-    if (!is_known) unsupported("there is no such operator here");
+    if (!is_known) unsupported("unknown operator");
     if (is_poisoned) {
         for (auto& name : node.output())
             if (!name.empty()) define(names, name, {});
@@ -395,8 +396,8 @@ GraphBuilder& Importer::builder_at_work() {
 template <class Place>
 void Importer::check_growth(const Place& place) const {
     if (growth_.is_over(inferred_bytes()))
-        fail(place(), ": what has to be made of the file takes more than the ", growth_.limit(),
-             " bytes that are allowed");
+        fail(place(), ": the graph needs more memory than the ", growth_.limit(),
+             " bytes that its file may take");
 }
 
 void Importer::import_node(const file::NodeProto& node, Names& names) {
@@ -404,7 +405,7 @@ void Importer::import_node(const file::NodeProto& node, Names& names) {
     auto& made_graph = builder.graph();
     auto before = growth_.mark(builder);
     if (depth_ && ++translated_ > most_translated)
-        fail(place(node), ": more than ", most_translated, " nodes of inner graphs, each time counted");
+        fail(place(node), ": more than ", most_translated, " nodes of inner graphs have to be translated");
     auto lacks = [&](std::string_view what) {
         add_problem(text(place(node), ": ", what));
         for (auto& name : node.output())
@@ -439,13 +440,14 @@ std::vector<std::pair<std::string, Tensor>> Importer::named_outputs(const Names&
     std::set<std::string> taken;
     std::map<std::string, int> times;
     auto add = [&](const std::string& name, const Tensor& value) {
-        if (!taken.insert(name).second) fail("two outputs are called '", name.substr(0, longest_name), "'");
+        if (!taken.insert(name).second)
+            fail("two outputs have the name '", name.substr(0, longest_name), "'");
         named.emplace_back(name, value);
     };
     for (auto& output : record_.model.graph().output()) {
         auto& name = output.name();
         auto* found = names.find(name);
-        if (!found) fail("output '", name.substr(0, longest_name), "' is made nowhere");
+        if (!found) fail("output '", name.substr(0, longest_name), "' is computed by no node");
         const Tensor* value = found;
         auto* sequence = sequences_.find(*value);
         if (sequence && sequence->is_optional && sequence->items.size() == 1) {
@@ -457,8 +459,7 @@ std::vector<std::pair<std::string, Tensor>> Importer::named_outputs(const Names&
             int before = times[name]++;
             add(before ? text(name, '_', before) : name, *value);
         } else if (sequence->items.empty()) {
-            add_problem(
-                text("output '", name.substr(0, longest_name), "': a sequence or an optional of nothing"));
+            add_problem(text("output '", name.substr(0, longest_name), "': an empty sequence or optional"));
         } else {
             sequence_lengths_[name] = sequence->items.size();
             for (size_t i = 0; i < sequence->items.size(); ++i) add(text(name, '.', i), sequence->items[i]);

@@ -79,9 +79,9 @@ InnerResults record_inner(const Site& site, const Arguments& arguments, Tensors&
         InnerInference inference(site, arguments.shapes);
         Tensors results = function(inputs);
         for (auto& result : results) {
-            if (!result) unsupported("an inner graph with nodes that have no counterpart");
-            site.importer.require_tensor(result, "that an inner graph makes");
-            if (site.importer.texts().has(result)) unsupported("texts that an inner graph makes");
+            if (!result) unsupported("an inner graph with unsupported nodes");
+            site.importer.require_tensor(result, "as the result of an inner graph");
+            if (site.importer.texts().has(result)) unsupported("text as the result of an inner graph");
             result = ops::copy(result);
             recorded.specs.push_back(result.spec());
             recorded.shapes.push_back(symbolic_shape(result));

@@ -40,7 +40,7 @@ Tensor with_heads(const Site& site, size_t i, std::string_view attribute) {
 
 int64_t heads_of(const Tensor& x) {
     if (auto heads = find_extent(x, 1)) return *heads;
-    unsupported("a number of heads that differs between runs");
+    unsupported("an open number of heads");
 }
 
 Tensor both(const Tensor& a, const Tensor& b) { return a ? ops::logical_and(a, b) : b; }
@@ -77,7 +77,7 @@ Tensor full_mask(const Site& site, const Tensor& keys) {
     Tensor mask = site.in(3);
     bool is_bool = mask.dtype() == DType::boolean;
     int last = rank_of(mask) - 1;
-    if (last < 0) invalid("a mask without axes");
+    if (last < 0) invalid("its mask is a scalar");
     auto have = find_extent(mask, last), want = find_extent(keys, 2);
     if (!have || !want || *have >= *want) return mask;
     IntList before(size_t(last) + 1, 0), after = before;
@@ -97,10 +97,12 @@ Tensor probabilities(const Tensor& scores) {
 
 // (batch, length, heads, width) of heads side by side.
 Tensor in_heads(const Tensor& x, int64_t heads) {
-    if (rank_of(x) != 3) invalid(counted(heads, "head"), " side by side in ", x.shape());
+    if (rank_of(x) != 3)
+        invalid("its input has shape ", x.shape(), ", expected rank 3 for ", counted(heads, "head"));
     auto width = find_extent(x, 2);
-    if (!width) unsupported("a width of heads that differs between runs");
-    if (heads < 1 || *width % heads) invalid(counted(heads, "head"), " in ", x.shape());
+    if (!width) unsupported("heads of an open width");
+    if (heads < 1 || *width % heads)
+        invalid(counted(heads, "head"), " do not divide the width of ", x.shape());
     return reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
 }
 
@@ -120,9 +122,10 @@ Tensors composed(const Site& site) {
     if (site.has(5)) values = ops::concat({site.in(5), values}, {.axis = 2});
     Tensors present{keys, values};
     int64_t heads = heads_of(queries), shared = heads_of(keys);
-    if (!shared || heads % shared) invalid(counted(heads, "head"), " of queries for ", shared, " of keys");
+    if (!shared || heads % shared)
+        invalid("its ", counted(heads, "query head"), " cannot share ", counted(shared, "key head"));
     auto width = find_extent(queries, 3);
-    if (!width) unsupported("a width of heads that differs between runs");
+    if (!width) unsupported("heads of an open width");
     double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
     Tensor allowed = allowed_keys(site, queries, keys);
     Tensor right = ops::repeated_heads(keys, heads / shared);
@@ -189,7 +192,8 @@ Tensors fused(const Site& site) {
     if (site.has(4)) keys = ops::concat({site.in(4), keys}, {.axis = 2});
     if (site.has(5)) values = ops::concat({site.in(5), values}, {.axis = 2});
     int64_t heads = heads_of(queries), shared = heads_of(keys);
-    if (!shared || heads % shared) invalid(counted(heads, "head"), " of queries for ", shared, " of keys");
+    if (!shared || heads % shared)
+        invalid("its ", counted(heads, "query head"), " cannot share ", counted(shared, "key head"));
     Tensor mask = added_mask(site, queries, keys);
     ops::Attention::Params params{.scale = site.attributes.number("scale", 0),
                                   .causal = is_plainly_causal(site)};
@@ -217,24 +221,25 @@ Tensor modified(const Site& site, std::string_view attribute, const Tensor& scor
     auto* graph = site.attributes.graph(attribute);
     if (!graph) return scores;
     Tensors results = site.importer.import_inner(*graph, Tensors{scores});
-    if (results.size() != 1) invalid("its '", attribute, "' has ", results.size(), " results");
-    if (!results[0]) unsupported("an inner graph with nodes that have no counterpart");
+    if (results.size() != 1) invalid("its '", attribute, "' has ", results.size(), " outputs, expected one");
+    if (!results[0]) unsupported("an inner graph with unsupported nodes");
     if (results[0].dtype() != scores.dtype())
-        invalid("its '", attribute, "' makes ", results[0].spec(), " of ", scores.spec());
+        invalid("its '", attribute, "' changes ", scores.spec(), " to ", results[0].spec());
     return results[0];
 }
 
 // Masks, caps and biases are in inner graphs of the node.
 Tensors import_flex_attention(const Site& site) {
     for (size_t i = 0; i < 3; ++i)
-        if (site.rank(i) != 4) invalid("input ", i, " has rank ", site.rank(i), " instead of 4");
+        if (site.rank(i) != 4) invalid("input ", i, " has rank ", site.rank(i), ", expected 4");
     bool is_plain = !site.attributes.has("score_mod") && !site.attributes.has("prob_mod");
     if (is_plain && is_fused(site)) return {fused(site)[0]};
     Tensor queries = site.in(0), keys = site.in(1), values = site.in(2);
     int64_t heads = heads_of(queries), shared = heads_of(keys);
-    if (!shared || heads % shared) invalid(counted(heads, "head"), " of queries for ", shared, " of keys");
+    if (!shared || heads % shared)
+        invalid("its ", counted(heads, "query head"), " cannot share ", counted(shared, "key head"));
     auto width = find_extent(queries, 3);
-    if (!width) unsupported("a width of heads that differs between runs");
+    if (!width) unsupported("heads of an open width");
     double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
     keys = ops::repeated_heads(keys, heads / shared);
     Tensor scores = ops::matmul(ops::mul(queries, number(queries, scale)),
@@ -257,7 +262,7 @@ Tensors import_tensor_scatter(const Site& site) {
     int axis = site.axis(site.attributes.integer("axis", -2), rank_of(x));
     std::string mode = site.attributes.word("mode", "linear");
     if (mode != "linear" && mode != "circular") unsupported("the mode '", mode, "'");
-    if (axis < 1) invalid("it scatters along the batch");
+    if (axis < 1) invalid("its axis is the batch axis");
     Tensor batch = as_column(count_up(extent_of(x, 0), DType::i32), 1);
     Tensor place = count_up(extent_of(update, axis), DType::i64);
     if (site.has(2)) place = ops::add(place, as_column(as_dtype(site.in(2), DType::i64), 1));
@@ -280,10 +285,10 @@ Tensor side_by_side(const Tensor& x) {
 
 Tensor rotated(const Tensor& x, const Rotation& rotation) {
     auto width = find_extent(x, 3);
-    if (!width) unsupported("a width of heads that differs between runs");
+    if (!width) unsupported("heads of an open width");
     int64_t turned = rotation.turned ? rotation.turned : *width;
     if (turned < 2 || turned > *width || turned % 2)
-        invalid(turned, " of ", counted(*width, "element"), " turned");
+        invalid("it rotates ", turned, " of ", counted(*width, "element"));
     bool interleaved = rotation.is_interleaved;
     auto angle = [&](Tensor cache) -> Tensor {
         if (rotation.places) cache = ops::take({cache, as_index(rotation.places)}, {.axes = {0}});

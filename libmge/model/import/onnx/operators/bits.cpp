@@ -17,7 +17,7 @@ Tensors import_bit_shift(const Site& site) {
     std::string direction = site.attributes.word("direction", "");
     if (direction == "LEFT") return {ops::left_shift(site.in(0), site.in(1))};
     if (direction == "RIGHT") return {ops::right_shift(site.in(0), site.in(1))};
-    invalid("it shifts to '", direction, "'");
+    invalid("its direction is '", direction, "', expected LEFT or RIGHT");
 }
 
 // A bool is a byte that is 0 or 1; numbers narrower than a byte use one each here, so that only those of one
@@ -28,7 +28,8 @@ Tensors import_bit_cast(const Site& site) {
     if (from == to) return {x};
     auto is_packed = [](DType dtype) { return is_narrow_int(dtype) || dtype == DType::e2m1; };
     if (is_packed(from) || is_packed(to)) unsupported("the bits of ", from, " as ", to);
-    if (size_of(from) != size_of(to)) invalid("the bits of ", from, " as ", to, ", which has another size");
+    if (size_of(from) != size_of(to))
+        invalid("it reads the bits of ", from, " as ", to, ", which has another size");
     if (from == DType::boolean) return {ops::bit_cast(as_dtype(x, DType::u8), {.dtype = to})};
     if (to != DType::boolean) return {ops::bit_cast(x, {.dtype = to})};
     Tensor byte = ops::bit_cast(x, {.dtype = DType::u8});

@@ -35,7 +35,7 @@ bool is_of_one_rank(const Shape& a, const Shape& b) {
 Tensors import_if(const Site& site) {
     auto *then_graph = site.attributes.graph("then_branch"),
          *else_graph = site.attributes.graph("else_branch");
-    if (!then_graph || !else_graph) invalid("it has one branch only");
+    if (!then_graph || !else_graph) invalid("it has only one branch");
     if (auto known = site.find_values(0))
         return site.importer.import_inner(only(*known, "a condition") ? *then_graph : *else_graph, {});
     auto decision = recorded_condition(site);
@@ -55,7 +55,7 @@ Tensors import_if(const Site& site) {
     };
     InnerResults then = recorded(then_graph), otherwise = recorded(else_graph);
     if (then.specs.size() != otherwise.specs.size())
-        invalid("one branch has ", counted(then.specs.size(), "result"), ", the other ",
+        invalid("one branch has ", counted(then.specs.size(), "output"), ", the other ",
                 otherwise.specs.size());
     Tensors operands{ops::reshape(site.in(0), {.shape = {}})};
     operands.insert(operands.end(), captured.begin(), captured.end());

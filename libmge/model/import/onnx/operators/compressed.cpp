@@ -27,7 +27,7 @@ Weight weight_of(const Site& site) {
     };
     Weight w{wanted("N"), wanted("K"), site.attributes.integer("bits", 4), wanted("block_size")};
     if (w.bits != 4 && w.bits != 8) unsupported("weights of ", counted(w.bits, "bit"));
-    if (w.group % 2) invalid("blocks of ", counted(w.group, "weight"));
+    if (w.group % 2) invalid("its block_size is ", w.group, ", expected an even number");
     return w;
 }
 
@@ -51,7 +51,7 @@ Tensors import_matmul_nbits(const Site& site) {
     // The minimum accuracy of the arithmetic, which is f32.
     site.attributes.integer("accuracy_level", 0);
     const Weight w = weight_of(site);
-    if (site.has(group_index)) unsupported("columns in another order (g_idx)");
+    if (site.has(group_index)) unsupported("reordered columns (g_idx)");
     const int64_t bytes = w.groups() * w.group * w.bits / 8;
     Tensor steps = ops::reshape(site.in(b), {.shape = {w.rows, bytes}});
     Tensor scale = as_dtype(ops::reshape(site.in(scales), {.shape = {w.rows, w.groups()}}), DType::f32);

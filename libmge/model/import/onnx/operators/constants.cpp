@@ -83,7 +83,7 @@ Tensors import_constant_of_shape(const Site& site) {
     auto* value = site.attributes.tensor("value");
     Tensor fill =
         value ? tensor_of(*value, site.importer.external_files()) : scalar_tensor(0, DType::f32, host_device);
-    if (fill.spec().numel() != 1) invalid("a value of shape ", fill.shape());
+    if (fill.spec().numel() != 1) invalid("its value has shape ", fill.shape(), ", expected one number");
     ops::Full::Params p{.dtype = fill.dtype()};
     if (is_narrow(fill.dtype()))
         p.value = narrow_value(fill.dtype(), *static_cast<const uint8_t*>(fill.data()));

@@ -22,8 +22,8 @@ namespace {
 // The shape of a weight, which no run changes.
 IntList weight_extents(const Site& site, size_t i) {
     auto shape = find_shape(site.in(i));
-    if (!shape) unsupported("a weight whose extents differ between runs");
-    if (shape->rank() < 3) invalid("a weight of shape ", *shape);
+    if (!shape) unsupported("a weight with open dimensions");
+    if (shape->rank() < 3) invalid("its weight has shape ", *shape, ", expected rank 3 or more");
     if (shape->rank() > 5) unsupported("a convolution along ", shape->rank() - 2, " axes");
     if (shape->rank() == 5 && (*shape)[2] > most_taps)
         unsupported("a window of more than ", most_taps, " taps");
@@ -32,13 +32,13 @@ IntList weight_extents(const Site& site, size_t i) {
 
 void check_kernel(const Site& site, const IntList& kernel) {
     auto stated = site.attributes.integers("kernel_shape");
-    if (stated && *stated != kernel) invalid("its window is not that of its weight");
+    if (stated && *stated != kernel) invalid("its kernel_shape differs from the shape of its weight");
 }
 
 // (OC, C, …) for one group, (G, OC / G, C, …) for several; constants stay constants.
 Tensor grouped(const Tensor& weight, const IntList& extents, int64_t groups) {
     if (groups < 1 || extents[0] % groups)
-        invalid(counted(extents[0], "channel"), " in ", counted(groups, "group"));
+        invalid("its ", counted(groups, "group"), " do not divide ", counted(extents[0], "channel"));
     IntList shape = extents;
     if (shape.size() == 3) shape.insert(shape.begin() + 2, 1);
     if (groups > 1) {
@@ -61,18 +61,19 @@ Transposed transposed_of(const Site& site, const Window& window) {
     std::string how = site.attributes.word("auto_pad", "NOTSET");
     bool is_same = how == "SAME_UPPER" || how == "SAME_LOWER";
     if (t.more.size() != axes || (wanted && wanted->size() < axes))
-        invalid("its attributes are of another rank");
+        invalid("its attributes do not have one value for each spatial axis");
     for (size_t i = 0; i < axes; ++i) {
         bool has_negative = t.before[i] < 0 || t.after[i] < 0 || t.more[i] < 0;
         if (has_negative || t.more[i] > largest_window)
-            invalid("margins of ", t.before[i], " and ", t.after[i], ", ", t.more[i], " more at the end");
+            invalid("padding ", t.before[i], " and ", t.after[i], " with output_padding ", t.more[i],
+                    " is not allowed");
     }
     for (size_t i = 0; i < axes && (wanted || is_same); ++i) {
         auto extent = find_extent(site.in(0), int(i) + 2);
-        if (!extent) unsupported("a given size where extents differ between runs");
-        if (*extent > largest_window) unsupported("an extent of ", *extent);
+        if (!extent) unsupported("output_shape with open dimensions");
+        if (*extent > largest_window) unsupported("a dimension of size ", *extent);
         int64_t size = wanted ? (*wanted)[wanted->size() - axes + i] : *extent * window.stride[i];
-        if (size < 0 || size > largest_window * window.stride[i]) invalid("a given size of ", size);
+        if (size < 0 || size > largest_window * window.stride[i]) invalid("its output_shape holds ", size);
         int64_t dropped = window.stride[i] * (*extent - 1) + t.more[i] + window.reach(i) - size;
         // Missing elements are added at the end.
         if (dropped < 0) t.more[i] -= std::exchange(dropped, 0);
@@ -186,7 +187,7 @@ Tensor convolved(const Site& site, Tensor x, const Tensor& weight, const IntList
     check_kernel(site, kernel);
     int axes = int(kernel.size());
     if (rank_of(x) != axes + 2)
-        invalid("images of rank ", rank_of(x), " under a window of ", counted(axes, "axis", "axes"));
+        invalid("its input has rank ", rank_of(x), ", its window has ", counted(axes, "axis", "axes"));
     Window window = open_window_of(site, kernel);
     x = with_late_margins(x, window, 0);
     int64_t groups = site.attributes.integer("group", 1);
@@ -239,7 +240,8 @@ Tensors import_conv_integer(const Site& site) {
     IntList extents = weight_extents(site, 1);
     int64_t terms = 1;
     for (size_t i = 1; i < extents.size(); ++i) terms *= extents[i];
-    if (terms > most_exact_terms) unsupported("sums of more than ", most_exact_terms, " products of steps");
+    if (terms > most_exact_terms)
+        unsupported("sums of more than ", most_exact_terms, " products of integers");
     return {
         as_dtype(convolved(site, centred_images(site, 2), centred_weight(site, 1, 3), extents), DType::i32)};
 }
@@ -263,7 +265,7 @@ Tensors import_qlinear_conv(const Site& site) {
 Tensors import_causal_conv(const Site& site) {
     const Tensor& x = site.in(0);
     IntList extents = weight_extents(site, 1);
-    if (rank_of(x) != 3 || extents.size() != 3) invalid("sequences of rank ", rank_of(x));
+    if (rank_of(x) != 3 || extents.size() != 3) invalid("its input has rank ", rank_of(x), ", expected 3");
     std::string activation = site.attributes.word("activation", "none");
     if (activation != "none" && activation != "silu" && activation != "swish")
         unsupported("the activation '", activation, "'");

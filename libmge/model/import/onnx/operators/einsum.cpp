@@ -60,7 +60,7 @@ Labels operand_labels(const std::string& term, int rank) {
     bool has_dots = term.find(dots) != std::string::npos;
     int letters = int(term.size()) - (has_dots ? int(dots.size()) : 0);
     Labels labels = labels_of(term, std::max(0, rank - letters));
-    if (int(labels.size()) != rank) invalid("'", term, "' does not fit an operand of rank ", rank);
+    if (int(labels.size()) != rank) invalid("'", term, "' does not match an operand of rank ", rank);
     return labels;
 }
 
@@ -180,7 +180,7 @@ Tensors import_einsum(const Site& site) {
     size_t arrow = equation.find("->");
     auto terms = split_at(equation.substr(0, arrow), ',');
     if (terms.size() != site.size())
-        invalid(counted(terms.size(), "term"), " for ", counted(site.size(), "operand"));
+        invalid("its equation has ", counted(terms.size(), "term"), " for ", counted(site.size(), "operand"));
     std::vector<Operand> operands;
     int dot_count = 0;
     DType dtype = site.in(0).dtype();
@@ -204,7 +204,7 @@ Tensors import_einsum(const Site& site) {
     all = summed_away(all, result);
     IntList pattern;
     for (int label : result) {
-        if (!holds(all.labels, label)) invalid("an axis of its result is one of no operand");
+        if (!holds(all.labels, label)) invalid("its result has an axis that no operand has");
         pattern.push_back(place_of(all.labels, label));
     }
     if (pattern.size() != all.labels.size()) invalid("its result names an axis twice");

@@ -28,10 +28,11 @@ namespace mge::onnx {
 namespace {
 
 double scalar_in(const Tensor& constant) {
-    if (constant.spec().numel() != 1) invalid("a bound of shape ", constant.shape());
+    if (constant.spec().numel() != 1)
+        invalid("a bound has shape ", constant.shape(), ", expected one number");
     double value = 0;
     if (!is_among(constant.dtype(), DTypes::numbers) || constant.dtype() == DType::boolean)
-        invalid("a bound of dtype ", constant.dtype());
+        invalid("a bound has dtype ", constant.dtype(), ", expected a number");
     dispatch_dtype(constant.dtype(), NumberTypes{},
                    [&]<class T>(std::type_identity<T>) { value = double(*constant.data<T>()); });
     return value;
@@ -176,7 +177,7 @@ Tensors import_cast(const Site& site) {
     auto& texts = site.importer.texts();
     bool to_text = site.attributes.integer("to", 0) == file::TensorProto::STRING;
     if (to_text && texts.has(site.in(0))) return {site.in(0)};
-    if (to_text || texts.has(site.in(0))) unsupported("numbers as texts, or texts as numbers");
+    if (to_text || texts.has(site.in(0))) unsupported("a conversion between numbers and text");
     return {as_cast(site, site.in(0), target_dtype(site))};
 }
 Tensors import_cast_like(const Site& site) { return {as_cast(site, site.in(0), site.in(1).dtype())}; }
@@ -305,7 +306,7 @@ Tensor as_cast(const Site& site, const Tensor& x, DType dtype) {
     bool saturates = site.attributes.integer("saturate", 1);
     std::string rounding = site.attributes.word("round_mode", "up");
     if (rounding != "up" && rounding != "down" && rounding != "nearest")
-        invalid("it rounds to '", rounding, "'");
+        invalid("its rounding mode is '", rounding, "', expected up, down or nearest");
     bool is_plain = saturates && (rounding == "up" || dtype != DType::e8m0);
     if (!is_narrow(dtype) || is_narrow_int(dtype) || is_plain) return ops::convert(x, {.dtype = dtype});
     ops::ConvertNarrow::Params p{.dtype = dtype};

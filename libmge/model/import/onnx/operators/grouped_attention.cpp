@@ -33,7 +33,7 @@ struct Words {
 
 int64_t known_width(const Site& site, size_t i) {
     auto width = find_extent(site.in(i), 2);
-    if (!width) unsupported("a width that differs between runs");
+    if (!width) unsupported("an open width");
     return *width;
 }
 
@@ -42,9 +42,11 @@ Words words_of(const Site& site) {
     Words words{.heads = site.attributes.integer("num_heads", 0),
                 .shared = site.attributes.integer("kv_num_heads", 0)};
     if (words.heads < 1 || words.shared < 1 || words.heads % words.shared)
-        invalid(counted(words.heads, "head"), " of queries for ", words.shared, " of keys");
+        invalid("its ", counted(words.heads, "query head"), " cannot share ",
+                counted(words.shared, "key head"));
     auto apart = [&](const Tensor& x, int64_t heads, int64_t width) {
-        if (width % heads) invalid(counted(heads, "head"), " in a width of ", width);
+        if (width % heads)
+            invalid("a width of ", width, " is not a multiple of its ", counted(heads, "head"));
         return reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, width / heads});
     };
     int64_t width = known_width(site, 0);
@@ -95,26 +97,26 @@ Tensor hidden_keys(const Site& site, const Tensor& places, const Tensor& keys) {
     Tensor distance = ops::sub(ops::add_axis(places, {.axes = {1, 3}}), key);
     Tensor is_seen = ops::greater_equal(distance, whole(0));
     int64_t window = site.attributes.integer("local_window_size", -1);
-    if (window == 0) unsupported("a window of no key");
+    if (window == 0) unsupported("a window without keys");
     if (window > 0) is_seen = ops::logical_and(is_seen, ops::less(distance, whole(window)));
     Tensor bias = site.has(10) ? site.in(10) : number(keys, 0);
     return ops::where(is_seen, bias, number(bias, -std::numeric_limits<double>::infinity()));
 }
 
 void require_plain(const Site& site) {
-    if (site.attributes.number("softcap", 0) > 0) unsupported("scores that are capped");
+    if (site.attributes.number("softcap", 0) > 0) unsupported("capped scores (softcap)");
     if (site.attributes.integer("smooth_softmax", 0) > 0 || site.has(11))
         unsupported("a softmax with a sink");
     for (auto name : {"k_quant_type", "v_quant_type"})
-        if (site.attributes.word(name, "NONE") != "NONE") unsupported("keys and values of few bits");
-    if (site.attributes.integer("qk_output", 0)) unsupported("scores as a result");
-    if (site.has(3) != site.has(4)) invalid("it has keys or values of the past alone");
+        if (site.attributes.word(name, "NONE") != "NONE") unsupported("quantised keys and values");
+    if (site.attributes.integer("qk_output", 0)) unsupported("scores as an output");
+    if (site.has(3) != site.has(4)) invalid("it has past keys without past values, or the reverse");
 }
 
 // The places of all words, or of the first one.
 Tensors import_runtime_rotary_embedding(const Site& site) {
     Tensor places = as_dtype(site.in(1), DType::i64);
-    if (site.attributes.integer("is_packed_batching", 0)) unsupported("sequences side by side");
+    if (site.attributes.integer("is_packed_batching", 0)) unsupported("packed batching");
     if (site.attributes.number("scale", 1) != 1) unsupported("a scale");
     if (rank_of(places) == 1) {
         const Tensor& x = site.in(0);
@@ -133,7 +135,7 @@ Tensors import_group_query_attention(const Site& site) {
     bool is_interleaved = site.attributes.integer("rotary_interleaved", 0) != 0;
     if (site.attributes.integer("do_rotary", 0)) {
         auto half = find_extent(site.in(7), 1);
-        if (!half) unsupported("a table of angles whose width differs between runs");
+        if (!half) unsupported("a table of angles with an open width");
         Rotation rotation{site.in(7), site.in(8), site.has(9) ? site.in(9) : places, 2 * *half,
                           is_interleaved};
         words.queries = rotated(words.queries, rotation);

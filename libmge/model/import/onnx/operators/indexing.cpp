@@ -33,9 +33,9 @@ namespace {
 // One index tensor for each element of the last axis.
 Tensors split_places(const Tensor& x, const Tensor& index, int first_axis) {
     auto count = find_extent(index, rank_of(index) - 1);
-    if (!count) unsupported("places whose length differs between runs");
+    if (!count) unsupported("indices of an open length");
     if (*count + first_axis > rank_of(x) || *count < 1)
-        invalid("places of length ", *count, " in ", x.shape());
+        invalid("its indices have ", counted(*count, "element"), ", more than the rank of ", x.shape());
     Tensors indices;
     for (int64_t i = 0; i < *count; ++i) indices.push_back(as_index(element(index, rank_of(index) - 1, i)));
     return indices;
@@ -133,7 +133,7 @@ Tensors import_gather_nd(const Site& site) {
     const Tensor &x = site.in(0), &index = site.in(1);
     auto batch = int(site.attributes.integer("batch_dims", 0));
     if (batch < 0 || batch >= rank_of(index) || batch >= rank_of(x))
-        invalid(counted(batch, "batch axis", "batch axes"));
+        invalid("its ", counted(batch, "batch axis", "batch axes"), " exceed the rank of its inputs");
     Tensors indices;
     for (int i = 0; i < batch; ++i)
         indices.push_back(with_trailing_axes(count_up(extent_of(x, i), DType::i32), rank_of(index) - 2 - i));
@@ -222,7 +222,7 @@ Tensors import_range(const Site& site) {
 
 Tensors import_trilu(const Site& site) {
     const Tensor& x = site.in(0);
-    if (rank_of(x) < 2) invalid("a matrix of rank ", rank_of(x));
+    if (rank_of(x) < 2) invalid("its input has rank ", rank_of(x), ", expected at least 2");
     Tensor k =
         site.has(1) ? ops::reshape(site.in(1), {.shape = {}}) : scalar_tensor(0, DType::i64, host_device);
     Tensor is_kept = is_kept_triangle(x, k, site.attributes.integer("upper", 1));
@@ -246,14 +246,14 @@ Tensors import_cum_sum(const Site& site) {
     };
     auto axes = site.find_values(1);
     if (!axes) return {along_late_axis(site.in(0), site.in(1), sums_along)};
-    if (axes->size() != 1) invalid("it sums along ", axes->size(), " axes");
+    if (axes->size() != 1) invalid("it sums along ", axes->size(), " axes, expected one");
     return {sums_along(site.axis((*axes)[0], site.rank(0)))};
 }
 
 Tensors import_eye_like(const Site& site) {
     const Tensor& x = site.in(0);
     auto shape = find_shape(x);
-    if (!shape || shape->rank() != 2) unsupported("a matrix whose extents differ between runs");
+    if (!shape || shape->rank() != 2) unsupported("a matrix with open dimensions");
     auto to = site.attributes.integer("dtype", 0);
     auto dtype = to ? dtype_of(int(to)) : std::optional(x.dtype());
     if (!dtype) unsupported("dtype ", name_of_data_type(int(to)));
@@ -296,7 +296,7 @@ Tensors import_cum_prod(const Site& site) {
     auto products_along = [&](int axis) -> Tensor {
         Tensor x = reverse ? Tensor(ops::flip(site.in(0), {.axes = {axis}})) : site.in(0);
         auto extent = find_extent(x, axis);
-        if (!extent) unsupported("products along an extent that differs between runs");
+        if (!extent) unsupported("a product along an open dimension");
         IntList before(size_t(rank_of(x)), 0), none = before;
         auto delayed = [&](int64_t steps) -> Tensor {
             before[size_t(axis)] = steps;
@@ -308,7 +308,7 @@ Tensors import_cum_prod(const Site& site) {
     };
     auto axes = site.find_values(1);
     if (!axes) return {along_late_axis(site.in(0), site.in(1), products_along)};
-    if (axes->size() != 1) invalid("it multiplies along ", axes->size(), " axes");
+    if (axes->size() != 1) invalid("it multiplies along ", axes->size(), " axes, expected one");
     return {products_along(site.axis((*axes)[0], site.rank(0)))};
 }
 

@@ -30,14 +30,14 @@ Rule rule_of(const Site& site) {
     Rule rule{name == "gated" || name == "gated_delta", name == "delta" || name == "gated_delta"};
     if (!rule.fades && !rule.corrects && name != "linear") unsupported("the rule '", name, "'");
     if (rule.fades != site.has(4) || rule.corrects != site.has(5))
-        invalid("the rule '", name, "' does not go with its decay and beta");
+        invalid("its inputs decay and beta do not fit the rule '", name, "'");
     return rule;
 }
 
 int64_t width_of(const Site& site, size_t i) {
-    if (site.rank(i) != 3) invalid("input ", i, " has rank ", site.rank(i));
+    if (site.rank(i) != 3) invalid("input ", i, " has rank ", site.rank(i), ", expected 3");
     if (auto width = find_extent(site.in(i), 2)) return *width;
-    unsupported("a width that differs between runs");
+    unsupported("an open width");
 }
 
 // (batch, steps, heads * width) => (steps, batch, heads, …), in f32.
@@ -52,13 +52,13 @@ Tensor in_steps_of(const Site& site, size_t i, IntList heads) {
 Tensor decay_of(const Site& site, int64_t heads, int64_t keys) {
     int64_t width = width_of(site, 4);
     if (width != heads && width != heads * keys)
-        invalid("a decay of ", counted(width, "number"), " for ", counted(heads, "head"));
+        invalid("its decay has ", counted(width, "number"), " for ", counted(heads, "head"));
     return ops::exp(in_steps_of(site, 4, {heads, width / heads, 1}));
 }
 Tensor rate_of(const Site& site, int64_t heads) {
     int64_t width = width_of(site, 5);
     if (width != heads && width != 1)
-        invalid("a beta of ", counted(width, "number"), " for ", counted(heads, "head"));
+        invalid("its beta has ", counted(width, "number"), " for ", counted(heads, "head"));
     return in_steps_of(site, 5, {width, 1, 1});
 }
 
@@ -81,7 +81,7 @@ Tensors import_linear_attention(const Site& site) {
     int64_t heads = site.attributes.integer("kv_num_heads", 0),
             all = site.attributes.integer("q_num_heads", 0);
     if (heads < 1 || all < 1 || all % heads)
-        invalid(counted(all, "head"), " of queries for ", heads, " of keys");
+        invalid("its ", counted(all, "query head"), " cannot share ", counted(heads, "key head"));
     int64_t width = width_of(site, 0), keys = width / all, values = width_of(site, 2) / heads;
     if (width % all || width_of(site, 1) != keys * heads || width_of(site, 2) % heads)
         invalid(all, " and ", counted(heads, "head"), " in ", width, " and ",

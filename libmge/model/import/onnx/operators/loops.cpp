@@ -55,7 +55,7 @@ Loop loop_of(const Site& site) {
     if (!loop.body) invalid("it has no body");
     for (size_t i = 2; i < site.size(); ++i) loop.start.push_back(site.in(i));
     if (loop.body->output_size() < int(loop.start.size()) + 1)
-        invalid("its body has ", counted(loop.body->output_size(), "result"), " for ", loop.start.size(),
+        invalid("its body has ", counted(loop.body->output_size(), "output"), " for ", loop.start.size(),
                 " carried values");
     loop.go = site.has(1) ? as_scalar(as_dtype(site.in(1), DType::boolean)) : truth();
     if (Tensor known = find_value(loop.go)) loop.go = as_literal(known);
@@ -89,7 +89,8 @@ Tensor as_declared(const Tensor& number, const file::ValueInfoProto& info) {
 
 // The body in a step that takes place.
 Tensors step(const Site& site, const Loop& loop, const Tensor& count, std::span<const Tensor> carried) {
-    if (loop.body->input_size() < 2) invalid("its body has ", counted(loop.body->input_size(), "input"));
+    if (loop.body->input_size() < 2)
+        invalid("its body has ", counted(loop.body->input_size(), "input"), ", expected at least 2");
     Tensors inputs{as_declared(count, loop.body->input(0)), as_declared(truth(), loop.body->input(1))};
     append(inputs, carried);
     Tensors results = site.importer.import_inner(*loop.body, inputs);
@@ -184,7 +185,7 @@ Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& 
 // Every step goes on, or the first is the last.
 Tensors known_ahead(const Site& site, const Loop& loop, bool goes_on) {
     bool is_bounded = loop.trips || loop.limit;
-    if (!is_bounded && goes_on) unsupported("a loop that never ends");
+    if (!is_bounded && goes_on) unsupported("a loop without an end");
     if (loop.trips && *loop.trips > most_steps && goes_on) unsupported("a loop of ", *loop.trips, " steps");
     if (loop.limit || loop.go.is_symbolic()) {
         Tensor most = loop.limit ? loop.limit : literal(loop.trips.value_or(1));
@@ -238,11 +239,10 @@ Tensors found(const Site& site, const Loop& loop, bool has_slices) {
 Tensors written_out(const Site& site, const Loop& loop) {
     if (!loop.trips || loop.go.is_symbolic())
         unsupported(
-            "what it carries changes its shape, or is a sequence, and only a run can tell the number of "
+            "carried values that are sequences or change their shape, in a computed number of "
             "steps");
     if (*loop.trips > most_written_out)
-        unsupported("what it carries changes its shape, or is a sequence, in each of ", *loop.trips,
-                    " steps");
+        unsupported("carried values that are sequences or change their shape, in ", *loop.trips, " steps");
     auto count = loop.start.size();
     Tensors carried = loop.start;
     std::vector<Tensors> slices(size_t(loop.body->output_size()) - 1 - count);
@@ -250,18 +250,18 @@ Tensors written_out(const Site& site, const Loop& loop) {
     for (int64_t i = 0; i < *loop.trips && is_true(go); ++i) {
         Tensors results = step(site, loop, literal(i), carried);
         for (auto& result : results)
-            if (!result) unsupported("an inner graph with nodes that have no counterpart");
+            if (!result) unsupported("an inner graph with unsupported nodes");
         go = find_value(results[0]);
         if (!go)
             unsupported(
-                "what it carries changes its shape, or is a sequence, and each step finds out whether it is "
-                "the last");
+                "carried values that are sequences or change their shape, with a computed "
+                "condition");
         carried.assign(results.begin() + 1, results.begin() + 1 + ptrdiff_t(count));
         for (size_t k = 0; k < slices.size(); ++k)
             slices[k].push_back(ops::add_axis(results[1 + count + k], {.axes = {0}}));
     }
     for (auto& parts : slices) {
-        if (parts.empty()) unsupported("a loop of no step that collects something");
+        if (parts.empty()) unsupported("a loop of 0 steps with collected outputs");
         carried.push_back(parts.size() == 1 ? parts[0] : ops::concat(TensorList(parts), {.axis = 0}));
     }
     return carried;
@@ -283,7 +283,7 @@ Tensors looped(const Site& site, const Loop& loop) {
 Tensor appended(const Tensor& start, const Tensor& slices) {
     int rank = rank_of(start);
     if (!rank || rank_of(slices) != rank + 1)
-        invalid("a part of rank ", rank_of(slices) - 1, " behind one of rank ", rank);
+        invalid("a part has rank ", rank_of(slices) - 1, ", the one before it rank ", rank);
     std::vector<Extent> extents{-1};
     for (int i = 1; i < rank; ++i) {
         auto fixed = find_extent(start, i);
@@ -316,7 +316,8 @@ Tensors looped_with_appends(const Site& site, const Loop& loop, const AppendingB
 IntList numbers_of(const Site& site, std::string_view attribute, size_t count) {
     IntList numbers = site.attributes.integers(attribute).value_or(IntList(count, 0));
     if (numbers.size() != count)
-        invalid(counted(numbers.size(), "number"), " in '", attribute, "' instead of ", count);
+        invalid("its attribute '", attribute, "' has ", counted(numbers.size(), "number"), ", expected ",
+                count);
     return numbers;
 }
 
@@ -334,12 +335,11 @@ Tensors scanned(const Site& site, const file::GraphProto& graph, std::span<const
         return site.importer.import_inner(graph, in);
     });
     if (body.specs.size() < carried)
-        invalid("its body has ", counted(body.specs.size(), "result"), " for ",
+        invalid("its body has ", counted(body.specs.size(), "output"), " for ",
                 counted(carried, "carried value"));
     for (size_t i = 0; i < carried; ++i)
         if (!(body.specs[i] == inputs[i].spec()))
-            unsupported("a state that goes into a step as ", inputs[i].spec(), " and comes out as ",
-                        body.specs[i]);
+            unsupported("a state that a step changes from ", inputs[i].spec(), " to ", body.specs[i]);
     append(operands, captured);
     Tensors results = ops::scan(TensorList(operands),
                                 {.body = body.graph, .carried = int64_t(carried), .sliced = int64_t(sliced)});
@@ -354,16 +354,17 @@ Tensors scanned(const Site& site, const file::GraphProto& graph, std::span<const
 
 size_t scanned_inputs(const Site& site, const file::GraphProto& graph, size_t inputs) {
     auto count = site.attributes.integer("num_scan_inputs", 0);
-    if (count < 1 || uint64_t(count) > inputs) invalid(count, " of ", inputs, " inputs are scanned");
+    if (count < 1 || uint64_t(count) > inputs)
+        invalid("its num_scan_inputs is ", count, " of ", counted(inputs, "input"));
     if (uint64_t(graph.output_size()) < inputs - size_t(count))
-        invalid("its body has ", counted(graph.output_size(), "result"), " for ",
+        invalid("its body has ", counted(graph.output_size(), "output"), " for ",
                 counted(inputs - size_t(count), "state"));
     return size_t(count);
 }
 
 // Version 8: every operand has a first axis of examples that the body does not see, and the next is scanned.
 Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
-    if (site.has(0)) unsupported("lengths of sequences");
+    if (site.has(0)) unsupported("sequence_lens");
     Tensors inputs(site.inputs(1).begin(), site.inputs(1).end()), captured;
     size_t sliced = scanned_inputs(site, graph, inputs.size());
     IntList backwards = numbers_of(site, "directions", sliced);

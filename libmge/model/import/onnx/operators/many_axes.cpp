@@ -18,7 +18,7 @@ constexpr int64_t open_extent = -1;
 int64_t product(int64_t a, int64_t b) {
     if (a == open_extent || b == open_extent) return open_extent;
     int64_t result = 0;
-    if (__builtin_mul_overflow(a, b, &result)) invalid("more elements than there can be");
+    if (__builtin_mul_overflow(a, b, &result)) invalid("a tensor has more than 2^63 elements");
     return result;
 }
 
@@ -28,7 +28,7 @@ ManyAxes any_axes(const Site& site, const Tensor& x) {
     ManyAxes result{x, {}};
     for (int i = 0; i < rank_of(x); ++i) result.extents.push_back(find_extent(x, i).value_or(open_extent));
     if (std::ranges::count(result.extents, open_extent) > 1)
-        unsupported("a tensor beside one of many axes with more than one extent that differs between runs");
+        unsupported("an operand of more than seven axes with several open dimensions");
     return result;
 }
 
@@ -47,16 +47,17 @@ Tensor with_many_axes(const Site& site, bool allows_zero) {
     ManyAxes result{many ? many->elements : site.in(0), {}};
     for (size_t i = 0; i < target.size(); ++i) {
         int64_t extent = target[i].value_or(open_extent);
-        if (extent < open_extent) invalid("an extent of ", extent);
+        if (extent < open_extent) invalid("its shape holds ", extent);
         if (extent == 0 && !allows_zero) {
-            if (many) unsupported("an extent that is copied from a tensor of rank ", many->extents.size());
-            if (int(i) >= site.rank(0)) invalid("there is no axis ", i, " to copy");
+            if (many) unsupported("a size that is copied from a tensor of rank ", many->extents.size());
+            if (int(i) >= site.rank(0))
+                invalid("size ", i, " of its shape is 0, but its input has no axis ", i);
             extent = find_extent(site.in(0), int(i)).value_or(open_extent);
         }
         result.extents.push_back(extent);
     }
     if (std::ranges::count(result.extents, open_extent) > 1)
-        unsupported("rank ", target.size(), " with more than one extent that differs between runs");
+        unsupported("rank ", target.size(), " with several open dimensions");
     return known.add(std::move(result));
 }
 
@@ -65,7 +66,7 @@ Tensor transposed_axes(const Site& site, const ManyAxes& x, const IntList& patte
     IntList sorted = pattern;
     std::ranges::sort(sorted);
     if (sorted != all_axes(int(x.extents.size())))
-        invalid("it is not an order of ", counted(x.extents.size(), "axis", "axes"));
+        invalid("its perm is not a permutation of ", counted(x.extents.size(), "axis", "axes"));
     IntList kept;
     for (int64_t axis : sorted)
         if (x.extents[size_t(axis)] != 1) kept.push_back(axis);
@@ -116,8 +117,8 @@ Tensor combined_axes(const Site& site, ImportFunction combine) {
         int64_t m = a.extents[i], n = b.extents[i];
         if (m != n && m != 1 && n != 1) {
             if (m == open_extent || n == open_extent)
-                unsupported("an extent beside one that differs between runs");
-            invalid("extents of ", m, " and ", n, " in axis ", i);
+                unsupported("an open dimension beside one that may differ");
+            invalid("sizes ", m, " and ", n, " of axis ", i, " do not broadcast");
         }
         result.extents.push_back(m == 1 ? n : m);
         if (m == 1 && n == 1) continue;
@@ -131,7 +132,7 @@ Tensor combined_axes(const Site& site, ImportFunction combine) {
             of_b.push_back(n);
         }
     }
-    if (of_a.size() > size_t(max_rank)) unsupported("two operands that repeat along ", of_a.size(), " axes");
+    if (of_a.size() > size_t(max_rank)) unsupported("a broadcast along ", of_a.size(), " axes");
     Tensor operands[] = {ops::reshape(a.elements, {.shape = of_a}),
                          ops::reshape(b.elements, {.shape = of_b})};
     result.elements = combine(site.with(operands))[0];

@@ -74,8 +74,9 @@ Tensors import_batch_norm(const Site& site) {
     bool is_training = site.attributes.integer("training_mode", 0);
     site.attributes.number("momentum", 0.9);
     site.attributes.integers("consumed_inputs");
-    if (site.opset < 9 && !site.attributes.integer("spatial", 1)) unsupported("statistics per element");
-    if (site.opset < 7 && !site.attributes.integer("is_test", 0)) unsupported("statistics of the batch");
+    if (site.opset < 9 && !site.attributes.integer("spatial", 1))
+        unsupported("statistics per element (spatial=0)");
+    if (site.opset < 7 && !site.attributes.integer("is_test", 0)) unsupported("training mode (is_test=0)");
     if (is_training) return in_training(site);
     double epsilon = site.attributes.number("epsilon", usual_epsilon);
     Tensor y = ops::batch_norm(site.in(0), as_statistic(site.in(1)), as_statistic(site.in(2)),
@@ -88,7 +89,7 @@ Tensors import_instance_norm(const Site& site) {
     require_channels(site);
     site.attributes.integers("consumed_inputs");
     auto channels = find_extent(site.in(0), 1);
-    if (!channels) unsupported("a number of channels that differs between runs");
+    if (!channels) unsupported("an open number of channels");
     return {ops::group_norm(
         site.in(0), site.in(1), site.in(2),
         {.groups = *channels, .epsilon = site.attributes.number("epsilon", usual_epsilon)})[0]};
@@ -100,9 +101,9 @@ Tensors import_group_norm(const Site& site) {
     site.attributes.integer("stash_type", 1);
     int64_t groups = site.attributes.integer("num_groups", 1);
     auto channels = find_extent(site.in(0), 1);
-    if (!channels) unsupported("a number of channels that differs between runs");
+    if (!channels) unsupported("an open number of channels");
     if (groups < 1 || *channels % groups)
-        invalid(counted(groups, "group"), " of ", counted(*channels, "channel"));
+        invalid("its ", counted(groups, "group"), " do not divide ", counted(*channels, "channel"));
     double epsilon = site.attributes.number("epsilon", usual_epsilon);
     auto per_channel = [&](const Tensor& t) {
         if (site.opset >= 21) return t;

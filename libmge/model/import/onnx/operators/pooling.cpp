@@ -27,9 +27,9 @@ namespace {
 
 IntList pool_kernel(const Site& site) {
     auto kernel = site.attributes.integers("kernel_shape");
-    if (!kernel || kernel->empty()) invalid("it has no window");
+    if (!kernel || kernel->empty()) invalid("it has no kernel_shape");
     if (int(kernel->size()) != site.rank(0) - 2)
-        invalid("images of rank ", site.rank(0), " under a window of ",
+        invalid("its input has rank ", site.rank(0), ", its window has ",
                 counted(kernel->size(), "axis", "axes"));
     return *kernel;
 }
@@ -47,7 +47,7 @@ IntList overhang(const Site& site, const Window& window) {
         auto extent = find_extent(site.in(0), int(i) + 2);
         if (!extent) {
             if (window.stride[i] + window.after[i] > window.reach(i))
-                unsupported("windows rounded up where extents differ between runs");
+                unsupported("ceil_mode with open dimensions");
             result[i] = window.stride[i] - 1;
             continue;
         }
@@ -145,8 +145,7 @@ Tensors import_max_pool(const Site& site) {
     Tensor x = site.in(0);
     bool columns_first = site.attributes.integer("storage_order", 0);
     Window window = open_pool_window(site);
-    if (site.makes(1) && !window.late.empty())
-        unsupported("margins that follow from extents which differ between runs");
+    if (site.makes(1) && !window.late.empty()) unsupported("automatic padding of open dimensions");
     IntList more = overhang(site, window);
     add_overhang(window, more);
     int axes = int(window.axes());
@@ -172,7 +171,7 @@ Tensors import_max_pool(const Site& site) {
 
 // A number between steps: |x|^p and the p-th root.
 Tensor to_power(const Tensor& x, int64_t p) {
-    if (p < 1) invalid("the norm of order ", p);
+    if (p < 1) invalid("its order p is ", p, ", expected at least 1");
     if (p == 1) return ops::abs(x);
     return p == 2 ? Tensor(ops::square(x)) : Tensor(ops::pow(ops::abs(x), number(x, double(p))));
 }
@@ -196,8 +195,8 @@ Tensors import_max_unpool(const Site& site) {
     std::vector<Extent> extents{extent_of(x, 0), extent_of(x, 1)};
     for (size_t i = 0; i < window.axes(); ++i) {
         auto extent = find_extent(x, int(i) + 2);
-        if (!extent) unsupported("places in images whose extents differ between runs");
-        if (*extent > largest_window) unsupported("an extent of ", *extent);
+        if (!extent) unsupported("positions in images with open dimensions");
+        if (*extent > largest_window) unsupported("a dimension of size ", *extent);
         extents.emplace_back((*extent - 1) * window.stride[i] + window.kernel[i] - window.before[i] -
                              window.after[i]);
     }
@@ -240,10 +239,10 @@ Tensors import_global_lp_pool(const Site& site) {
 Tensors import_local_response_norm(const Site& site) {
     const Tensor& x = site.in(0);
     int64_t size = site.attributes.integer("size", 1);
-    if (size < 1 || size > 1024) invalid("a size of ", size);
+    if (size < 1 || size > 1024) invalid("its size is ", size, ", expected 1 to 1024");
     double alpha = site.attributes.number("alpha", double(1e-4F)),
            beta = site.attributes.number("beta", 0.75);
-    if (rank_of(x) < 2) invalid("no axis of channels in ", x.shape());
+    if (rank_of(x) < 2) invalid("its input of shape ", x.shape(), " has no channel axis");
     IntList before(size_t(rank_of(x)), 0), after = before;
     before[1] = (size - 1) / 2;
     after[1] = size - 1 - before[1];

@@ -61,8 +61,8 @@ Tensors import_matmul_integer(const Site& site) {
         return {sums};
     Tensor a = centred(site, 0, 2, true), b = centred(site, 1, 3, false), sum;
     auto terms = find_extent(a, rank_of(a) - 1);
-    if (!terms) unsupported("a number of products that differs between runs");
-    if (*terms > most_parts * most_exact_terms) unsupported("sums of ", *terms, " products of steps");
+    if (!terms) unsupported("a sum of products along an open dimension");
+    if (*terms > most_parts * most_exact_terms) unsupported("a sum of ", *terms, " products of integers");
     int rows = std::max(0, rank_of(b) - 2);
     for (int64_t begin = 0; begin < std::max<int64_t>(*terms, 1); begin += most_exact_terms) {
         int64_t end = std::min(begin + most_exact_terms, *terms);

@@ -42,17 +42,18 @@ Range range_of(DType dtype) {
         case DType::i2:
             return {-2, 1};
         default:
-            unsupported("steps of ", dtype);
+            unsupported("quantised values of ", dtype);
     }
 }
 
 // Each number for so many neighbours along an axis; the last block may be cut.
 Tensor in_blocks(const Tensor& numbers, const Tensor& x, int axis, int64_t size) {
-    if (rank_of(numbers) != rank_of(x)) invalid("scales of rank ", rank_of(numbers), " for ", x.shape());
+    if (rank_of(numbers) != rank_of(x))
+        invalid("its scales have rank ", rank_of(numbers), ", its input has shape ", x.shape());
     auto have = find_extent(x, axis), blocks = find_extent(numbers, axis);
-    if (!have || !blocks) unsupported("blocks of an extent that differs between runs");
+    if (!have || !blocks) unsupported("blocks of an open dimension");
     if (size < 1 || *blocks != (*have ? (*have - 1) / size + 1 : 0))
-        invalid(counted(*blocks, "block"), " of ", size, " in an extent of ", *have);
+        invalid(counted(*blocks, "block"), " of size ", size, " do not fit an axis of size ", *have);
     IntList shape(size_t(rank_of(x)) + 1, -1);
     shape[size_t(axis) + 1] = std::min(size, *have);
     Tensor copies = ops::broadcast_to(ops::add_axis(numbers, {.axes = {axis + 1}}), {.shape = shape});
@@ -66,7 +67,7 @@ Tensor along(const Site& site, const Tensor& numbers, const Tensor& x, int64_t a
     if (int64_t size = site.attributes.integer("block_size", 0))
         return in_blocks(numbers, x, site.axis(axis, rank), size);
     if (rank_of(numbers) == 0) return numbers;
-    if (rank_of(numbers) != 1) invalid("scales of rank ", rank_of(numbers));
+    if (rank_of(numbers) != 1) invalid("its scales have rank ", rank_of(numbers), ", expected 1");
     if (numbers.shape()[0] == 1) return ops::reshape(numbers, {.shape = {}});
     return with_trailing_axes(numbers, rank - 1 - site.axis(axis, rank));
 }
@@ -88,7 +89,7 @@ Tensors import_quantize_linear(const Site& site) {
     Tensor x = as_dtype(site.in(0), DType::f32);
     int64_t axis = site.attributes.integer("axis", 1), to = site.attributes.integer("output_dtype", 0);
     auto dtype = to ? dtype_of(int(to)) : site.has(2) ? std::optional(site.in(2).dtype()) : DType::u8;
-    if (!dtype) unsupported("steps of ", name_of_data_type(int(to)));
+    if (!dtype) unsupported("quantised values of ", name_of_data_type(int(to)));
     Tensor scale = as_dtype(along(site, site.in(1), x, axis), DType::f32);
     Tensor zero = site.has(2) ? along(site, site.in(2), x, axis) : Tensor();
     if (is_narrow(*dtype) && !is_narrow_int(*dtype)) {

@@ -108,7 +108,8 @@ Tensors import_multinomial(const Site& site) {
 bool is_known_inference(const Site& site) {
     if (!site.has(2)) return true;
     auto training = site.find_values(2);
-    if (training && training->size() != 1) invalid("its training mode is ", training->size(), " values");
+    if (training && training->size() != 1)
+        invalid("its training mode has ", training->size(), " values, expected one");
     return training && !(*training)[0];
 }
 

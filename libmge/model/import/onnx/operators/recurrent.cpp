@@ -194,7 +194,7 @@ Walk walked(const Direction& d, Step step, const Tensor& from_input, const State
     for (auto& x : sliced) {
         TensorSpec spec = x.spec();
         if (!spec.shape.is_known()) unsupported("a sequence whose shape is known only at run time");
-        if (!spec.shape.rank()) invalid("a number as its sequence");
+        if (!spec.shape.rank()) invalid("its sequence is a scalar");
         spec.shape.erase(0);
         specs.push_back(spec);
     }
@@ -237,7 +237,7 @@ Direction direction_of(const Site& site, const Kind& kind, int64_t hidden, int64
     d.is_linear_before_reset = site.attributes.integer("linear_before_reset", 0);
     d.couples_gates = site.attributes.integer("input_forget", 0);
     d.most = site.attributes.number("clip", infinite);
-    if (!(d.most > 0)) invalid("it clips at ", d.most);
+    if (!(d.most > 0)) invalid("its clip is ", d.most, ", expected a number above 0");
     return d;
 }
 
@@ -246,16 +246,16 @@ Tensors layer(const Site& site, const Kind& kind) {
     site.attributes.integer("output_sequence", 0);
     std::string how = site.attributes.word("direction", "forward");
     bool is_known = how == "forward" || how == "reverse" || how == "bidirectional";
-    if (!is_known) invalid("the direction '", how, "'");
+    if (!is_known) invalid("its direction is '", how, "', expected forward, reverse or bidirectional");
     int64_t directions = how == "bidirectional" ? 2 : 1;
     // The batch is the first axis of everything, or the second.
     auto turned = [&](const Tensor& t) { return is_batch_first ? moved_axis(t, 0, 1) : t; };
     Tensor x = turned(site.in(0)), lengths = site.optional(4);
     auto weight = find_shape(site.in(2));
     if (!weight || weight->rank() != 3 || (*weight)[0] != directions)
-        invalid("weights of shape ", site.in(2).shape());
+        invalid("its weights have shape ", site.in(2).shape());
     int64_t hidden = site.attributes.integer("hidden_size", (*weight)[2]);
-    if (hidden != (*weight)[2]) invalid("a state of ", hidden, " in weights of shape ", *weight);
+    if (hidden != (*weight)[2]) invalid("its hidden_size is ", hidden, ", its weights have shape ", *weight);
     Tensor zeros = ops::full(target_of({extent_of(x, 1), hidden}), {.dtype = x.dtype()});
     auto activations = activations_of(site, kind.activations, size_t(directions));
     Tensors all, last_h, last_c;

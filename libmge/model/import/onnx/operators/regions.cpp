@@ -145,7 +145,8 @@ Tensors import_center_crop_pad(const Site& site) {
     int rank = rank_of(x);
     IntList axes = site.attributes.integers("axes").value_or(all_axes(rank));
     if (length_of(site.in(1), "a shape") != int(axes.size()))
-        invalid(counted(site.in(1).shape()[0], "extent"), " for ", counted(axes.size(), "axis", "axes"));
+        invalid("it has ", counted(site.in(1).shape()[0], "size"), " for ",
+                counted(axes.size(), "axis", "axes"));
     Tensor y = x;
     for (size_t i = 0; i < axes.size(); ++i) {
         int axis = site.axis(axes[i], rank);
@@ -162,7 +163,7 @@ Tensors import_center_crop_pad(const Site& site) {
 Tensors import_col2im(const Site& site) {
     const Tensor& x = site.in(0);
     int axes = length_of(site.in(1), "a shape");
-    if (axes < 1 || 2 * axes > max_rank) unsupported("columns of images with ", axes, " axes");
+    if (axes < 1 || 2 * axes > max_rank) unsupported("images with ", axes, " spatial axes");
     auto numbers = [&](std::string_view name, size_t count, int64_t least) {
         auto given = site.attributes.integers(name).value_or(IntList(count, least));
         if (given.size() != count)
@@ -203,7 +204,7 @@ Tensors import_col2im(const Site& site) {
 Tensors import_affine_grid(const Site& site) {
     const Tensor &matrices = site.in(0), &size = site.in(1);
     int axes = length_of(size, "a size") - 2;
-    if (axes < 2 || axes > 3) invalid("a size of ", counted(axes + 2, "number"));
+    if (axes < 2 || axes > 3) invalid("its size has ", counted(axes + 2, "number"), ", expected 4 or 5");
     bool aligns_corners = site.attributes.integer("align_corners", 0);
     Tensors places;
     // The last axis is the first number of a place.
@@ -233,7 +234,7 @@ Tensors import_affine_grid(const Site& site) {
 
 Tensors import_max_roi_pool(const Site& site) {
     auto shape = site.attributes.integers("pooled_shape");
-    if (!shape || shape->size() != 2) invalid("it has no pooled shape");
+    if (!shape || shape->size() != 2) invalid("it has no pooled_shape of two numbers");
     return {ops::roi_pool2d(
         site.in(0), site.in(1),
         {.height = (*shape)[0], .width = (*shape)[1], .scale = site.attributes.number("spatial_scale", 1)})};
@@ -246,12 +247,12 @@ Tensors import_roi_align(const Site& site) {
     std::string how = site.attributes.word("coordinate_transformation_mode",
                                            site.opset < 16 ? "output_half_pixel" : "half_pixel");
     int64_t samples = site.attributes.integer("sampling_ratio", 0);
-    if (samples < 0) invalid(samples, " samples");
+    if (samples < 0) invalid("its sampling_ratio is ", samples, ", expected at least 0");
     if (mode != "avg" && mode != "max") unsupported("the mode '", mode, "'");
     int64_t height = site.attributes.integer("output_height", 1),
             width = site.attributes.integer("output_width", 1);
     if (std::min(height, width) < 1 || std::max({height, width, samples}) > most_taps)
-        unsupported(height, " x ", width, " cells of ", samples, " samples");
+        unsupported("regions of ", height, " x ", width, " cells with ", samples, " samples each");
     Cells cells{height, samples, site.attributes.number("spatial_scale", 1), how == "half_pixel"};
     auto corner = [&](int64_t i) { return cut(regions, 1, i, i + 1); };
     Samples rows = samples_of(x, 2, corner(1), corner(3), cells);
@@ -280,15 +281,16 @@ Tensors import_deform_conv(const Site& site) {
     auto shape = find_shape(site.in(1));
     auto channels = find_extent(x, 1);
     if (!shape || shape->rank() != 4 || !channels || rank_of(x) != 4)
-        unsupported("other images than of rank 4");
-    if (x.dtype() != DType::f32) unsupported("moved windows over images of ", x.dtype());
+        unsupported("images of a rank other than 4");
+    if (x.dtype() != DType::f32) unsupported("images of ", x.dtype());
     IntList kernel{(*shape)[2], (*shape)[3]};
     site.attributes.integers("kernel_shape");
     Window window = window_of(site, kernel);
     int64_t taps = kernel[0] * kernel[1], groups = site.attributes.integer("group", 1);
     int64_t moved_groups = site.attributes.integer("offset_group", 1);
     if (moved_groups < 1 || *channels % moved_groups || groups < 1 || (*shape)[0] % groups)
-        invalid(counted(*channels, "channel"), " in ", counted(moved_groups, "group"));
+        invalid("its ", counted(moved_groups, "offset group"), " do not divide ",
+                counted(*channels, "channel"));
     if (taps * moved_groups > most_taps) unsupported("a window of more than ", most_taps, " taps");
     int64_t width = *channels / moved_groups;
     // The start of the window.

@@ -74,7 +74,7 @@ Tensor places(const Axis& a, const std::string& how) {
         Tensor offset = ops::mul(ops::mul(a.have, half), ops::sub(one, adjustment));
         return ops::add(offset, ops::sub(centre, half));
     }
-    unsupported("the places '", how, "'");
+    unsupported("coordinate_transformation_mode '", how, "'");
 }
 
 // `places` are f32 or i64.
@@ -128,7 +128,7 @@ Tensor rounded(const Tensor& place, const Axis& a, const std::string& how) {
     if (how == "round_prefer_ceil") return ops::floor(ops::add(place, real(0.5)));
     if (how == "floor") return ops::floor(place);
     if (how == "ceil") return ops::ceil(place);
-    if (how != "simple") unsupported("the nearest element by '", how, "'");
+    if (how != "simple") unsupported("nearest_mode '", how, "'");
     return ops::where(ops::less(a.scale, real(1)), ops::ceil(place), ops::floor(place));
 }
 
@@ -233,7 +233,7 @@ void check(const Request& request) {
     if (request.sizes) return require_within(request.sizes, 0, beyond, "a size must be at least 0");
     Tensor scales = as_float(request.scales);
     Tensor is_good = ops::logical_and(ops::greater(scales, real(0)), ops::less(scales, real(double(beyond))));
-    require_equal(ops::where(is_good, scales, real(1)), scales, "a scale is a number above 0");
+    require_equal(ops::where(is_good, scales, real(1)), scales, "a scale must be above 0");
 }
 
 Axis axis_of(const Tensor& x, const Request& request, size_t i, int axis) {
@@ -342,7 +342,7 @@ Tensors import_resize(const Site& site) {
     (site.has(3) ? request.sizes : request.scales) = site.in(site.has(3) ? 3 : 2);
     auto count = length_of(site.has(3) ? request.sizes : request.scales, "a list of sizes");
     if (count != int(request.axes.size()))
-        invalid(counted(count, "size"), " for ", counted(request.axes.size(), "axis", "axes"));
+        invalid("it has ", counted(count, "size"), " for ", counted(request.axes.size(), "axis", "axes"));
     if (site.has(3)) keep_ratio(site.in(0), policy, request);
     return {in_new_size(site, request, style)};
 }

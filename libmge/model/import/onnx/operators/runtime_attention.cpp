@@ -30,8 +30,7 @@ Tensor mask_as_sum(const Site& site, const Tensor& mask, const Heads& heads) {
     Tensor seen;
     if (rank == 1) {
         auto &have = mask.shape(), &batch = heads.queries.shape();
-        if (!have.is_known() || !batch.is_known() || have[0] != batch[0])
-            unsupported("a mask that says where keys begin");
+        if (!have.is_known() || !batch.is_known() || have[0] != batch[0]) unsupported("a mask of key starts");
         Tensor length = as_dtype(with_trailing_axes(mask, 1), DType::i64);
         seen = as_dtype(ops::less(count_up(extent_of(heads.keys, 2), DType::i64), length), DType::f32);
     } else {
@@ -60,10 +59,10 @@ Tensor behind(const Tensor& past, const Tensor& x) { return ops::concat({past, x
 
 Tensors import_multi_head_attention(const Site& site) {
     int64_t count = site.attributes.integer("num_heads", 0);
-    if (!site.has(1) || !site.has(2)) unsupported("queries, keys and values in one operand");
+    if (!site.has(1) || !site.has(2)) unsupported("packed queries, keys and values");
     Tensor bias = site.optional(3);
     auto width = find_extent(site.in(0), 2);
-    if (!width) unsupported("a width that differs between runs");
+    if (!width) unsupported("an open width");
     auto apart = [&](size_t i) {
         Tensor x = site.in(i);
         bool has_heads = rank_of(x) == 4;
@@ -85,13 +84,15 @@ Tensors import_multi_head_attention(const Site& site) {
 // Queries, keys and values are one product; the past contains both keys and values, and so does the result.
 Tensors import_runtime_attention(const Site& site) {
     int64_t count = site.attributes.integer("num_heads", 0);
-    if (site.attributes.integers("qkv_hidden_sizes")) unsupported("sizes of queries, keys and values");
-    if (site.attributes.integer("do_rotary", 0)) unsupported("queries and keys that are turned");
-    if (site.attributes.integer("past_present_share_buffer", 0)) unsupported("a past of a fixed length");
+    if (site.attributes.integers("qkv_hidden_sizes")) unsupported("its attribute 'qkv_hidden_sizes'");
+    if (site.attributes.integer("do_rotary", 0)) unsupported("rotary embedding (do_rotary)");
+    if (site.attributes.integer("past_present_share_buffer", 0)) unsupported("a shared past buffer");
     Tensor product = ops::matmul(site.in(0), site.in(1));
     if (site.has(2)) product = ops::add(product, site.in(2));
     auto width = find_extent(product, 2);
-    if (!width || *width % 3) invalid("its weights have ", site.in(1).shape());
+    if (!width || *width % 3)
+        invalid("its weights have shape ", site.in(1).shape(),
+                ", expected three times the width of the heads");
     auto third = [&](int64_t i) {
         return heads_apart(cut(product, 2, i * *width / 3, (i + 1) * *width / 3), count);
     };

@@ -169,7 +169,8 @@ Tensors import_quantised_leaky_relu(const Site& site) {
 
 // Scale and zero point of the result, then steps, scale and zero point of each part.
 Tensors import_quantised_concat(const Site& site) {
-    if (site.size() < 5 || site.size() % 3 != 2) invalid(counted(site.size(), "input"));
+    if (site.size() < 5 || site.size() % 3 != 2)
+        invalid("it has ", counted(site.size(), "input"), ", expected 2 and 3 more for each part");
     Tensors parts;
     for (size_t i = 2; i < site.size(); i += 3) parts.push_back(real_numbers(site, i, i + 1, i + 2));
     int axis = site.axis(site.attributes.integer("axis", 0), site.rank(2));
@@ -178,7 +179,7 @@ Tensors import_quantised_concat(const Site& site) {
 }
 
 Tensors import_quantised_average(const Site& site) {
-    if (site.attributes.integer("channels_last", 0)) unsupported("images with channels last");
+    if (site.attributes.integer("channels_last", 0)) unsupported("channels_last=1");
     Tensor x = real_of_one(site);
     IntList axes;
     for (int i = 2; i < site.rank(0); ++i) axes.push_back(i);

@@ -34,7 +34,7 @@ Tensor real_recurrence(const Site& site, size_t steps, size_t scale) {
 }
 
 Tensors import_quantised_average_pool(const Site& site) {
-    if (site.attributes.integer("channels_last", 0)) unsupported("images with channels last");
+    if (site.attributes.integer("channels_last", 0)) unsupported("channels_last=1");
     Tensors x{real_of_one(site)};
     return {steps_of_one(site, import_average_pool(site.with(x))[0])};
 }

@@ -28,7 +28,7 @@ Join join_of(const std::string& reduction) {
 // Rows of x and values for them: x (rows, …), place (count), values (count, …).
 Tensor combined_rows(const Tensor& x, const Tensor& place, const Tensor& values, Join join) {
     auto count = find_extent(place, 0);
-    if (!count) unsupported("a reduction of values whose number differs between runs");
+    if (!count) unsupported("a reduction of an open number of values");
     if (!*count) return x;
     Tensors sorted = ops::sort(place, {.axis = 0});
     Tensor at = sorted[0], sums = ops::take({values, as_index(sorted[1])}, {.axes = {0}});

@@ -28,7 +28,7 @@ const Sequence& any_sequence_in(const Site& site, size_t i) {
 
 const Sequence& sequence_in(const Site& site, size_t i) {
     auto& found = any_sequence_in(site, i);
-    if (found.elements) unsupported("a sequence whose number of parts is known only at run time");
+    if (found.elements) unsupported("a sequence of computed length");
     return found;
 }
 
@@ -42,7 +42,8 @@ std::optional<size_t> known_place(const Site& site, size_t input, size_t count) 
     auto known = site.find_values(input);
     if (!known) return std::nullopt;
     int64_t given = only(*known, "a place"), place = given < 0 ? given + int64_t(count) : given;
-    if (place < 0 || place >= int64_t(count)) invalid("place ", given, " of ", count);
+    if (place < 0 || place >= int64_t(count))
+        invalid("position ", given, " is out of range for a sequence of ", count);
     return size_t(place);
 }
 
@@ -58,11 +59,11 @@ IntList split_sizes(const Site& site, int64_t extent) {
     if (site.has(1)) {
         auto given = site.values(1, "the sizes of parts");
         for (int64_t n : given)
-            if (n < 0 || n > extent) invalid("a part of ", n, " in an extent of ", extent);
+            if (n < 0 || n > extent) invalid("a part has size ", n, ", the axis has ", extent);
         if (rank_of(site.in(1))) return given;
         size = only(given, "the size of parts");
     }
-    if (size < 1) invalid("parts of ", size, " elements");
+    if (size < 1) invalid("its parts have size ", size, ", expected at least 1");
     if (extent / size > int64_t(most_items)) unsupported("a sequence of ", extent / size, " values");
     IntList sizes;
     for (int64_t rest = extent; rest > 0; rest -= size) sizes.push_back(std::min(rest, size));
@@ -87,11 +88,11 @@ Tensors import_sequence_at(const Site& site) {
         return {sequence.keeps_axis ? Tensor(ops::add_axis(found, {.axes = {sequence.axis}})) : found};
     }
     auto& items = sequence.items;
-    if (items.empty()) invalid("there is nothing in its sequence");
+    if (items.empty()) invalid("its sequence is empty");
     if (auto place = known_place(site, 1, items.size())) return {items[*place]};
     bool are_alike = std::ranges::all_of(
         items, [&](const Tensor& item) { return item.shape().is_known() && item.spec() == items[0].spec(); });
-    if (!are_alike) unsupported("a choice of several values that is known only at run time");
+    if (!are_alike) unsupported("a computed choice between values of different shapes");
     Tensor place = ops::reshape(as_index(site.in(1)), {.shape = {}});
     return {ops::take({stacked(items, 0), place}, {.axes = {0}})};
 }
@@ -108,9 +109,10 @@ Tensors import_sequence_insert(const Site& site) {
     size_t place = items.size();
     if (site.has(2)) {
         auto known = site.find_values(2);
-        if (!known || known->size() != 1) unsupported("a position that is known only at run time");
+        if (!known || known->size() != 1) unsupported("a position that is computed");
         int64_t at = (*known)[0] < 0 ? (*known)[0] + int64_t(items.size()) : (*known)[0];
-        if (at < 0 || at > int64_t(items.size())) invalid("place ", (*known)[0], " of ", items.size());
+        if (at < 0 || at > int64_t(items.size()))
+            invalid("position ", (*known)[0], " is out of range for a sequence of ", items.size());
         place = size_t(at);
     }
     items.insert(items.begin() + ptrdiff_t(place), site.in(1));
@@ -119,10 +121,10 @@ Tensors import_sequence_insert(const Site& site) {
 
 Tensors import_sequence_erase(const Site& site) {
     Tensors items = sequence_in(site, 0).items;
-    if (items.empty()) invalid("there is nothing in its sequence");
+    if (items.empty()) invalid("its sequence is empty");
     std::optional<size_t> place = items.size() - 1;
     if (site.has(1)) place = known_place(site, 1, items.size());
-    if (!place) unsupported("a position that is known only at run time");
+    if (!place) unsupported("a position that is computed");
     items.erase(items.begin() + ptrdiff_t(*place));
     return {made(site, std::move(items))};
 }
@@ -139,7 +141,7 @@ Tensors import_split_to_sequence(const Site& site) {
     bool keeps = site.attributes.integer("keepdims", 1) || site.has(1);
     bool are_single = !site.has(1) || (!rank_of(site.in(1)) && site.find_values(1) == IntList{1});
     if (!extent && are_single) return {site.importer.sequences().add({{}, false, x, axis, keeps})};
-    if (!extent) unsupported("a sequence whose number of parts is known only at run time");
+    if (!extent) unsupported("a sequence of computed length");
     IntList sizes = split_sizes(site, *extent);
     if (sizes.size() > most_items) unsupported("a sequence of ", sizes.size(), " values");
     Tensors items;
@@ -148,7 +150,7 @@ Tensors import_split_to_sequence(const Site& site) {
         items.push_back(keeps ? cut(x, axis, begin, begin + size) : element(x, axis, begin));
         begin += size;
     }
-    if (begin != *extent) invalid("parts of ", begin, " in an extent of ", *extent);
+    if (begin != *extent) invalid("its parts have ", begin, " elements together, the axis has ", *extent);
     return {made(site, std::move(items))};
 }
 
@@ -159,7 +161,7 @@ Tensors import_concat_from_sequence(const Site& site) {
         if (is_new || axis == late.axis) return {moved_axis(late.elements, late.axis, axis)};
     }
     auto& items = sequence_in(site, 0).items;
-    if (items.empty()) invalid("there is nothing in its sequence");
+    if (items.empty()) invalid("its sequence is empty");
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(items[0]) + int(is_new));
     return {is_new ? stacked(items, axis) : ops::concat(TensorList(items), {.axis = axis})};
 }
@@ -180,7 +182,7 @@ Tensors import_sequence_map(const Site& site) {
         }
         Tensors outputs = site.importer.import_inner(*body, inputs);
         for (size_t k = 0; k < outputs.size(); ++k) {
-            if (!outputs[k]) unsupported("an inner graph with nodes that have no counterpart");
+            if (!outputs[k]) unsupported("an inner graph with unsupported nodes");
             results[k].push_back(outputs[k]);
         }
     }
@@ -205,7 +207,7 @@ Tensors import_optional_has_element(const Site& site) {
 Tensors import_optional_get_element(const Site& site) {
     auto* found = site.importer.sequences().find(site.in(0));
     if (!found || !found->is_optional) return {site.in(0)};
-    if (found->items.empty()) invalid("there is nothing in it");
+    if (found->items.empty()) invalid("its input is empty");
     return {found->items[0]};
 }
 

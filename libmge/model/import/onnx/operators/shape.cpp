@@ -45,7 +45,7 @@ std::vector<Extent> extents_in(const Tensor& x, const IntList& target, bool allo
     std::vector<Extent> extents(target.begin(), target.end());
     for (size_t i = 0; i < extents.size() && !allows_zero; ++i) {
         if (target[i]) continue;
-        if (int(i) >= rank_of(x)) invalid("extent ", i, " of the shape is 0, and its input has no such axis");
+        if (int(i) >= rank_of(x)) invalid("size ", i, " of its shape is 0, but its input has no axis ", i);
         auto fixed = find_extent(x, int(i));
         extents[i] = fixed ? Extent(*fixed) : extent_of(x, int(i));
     }
@@ -105,12 +105,13 @@ Tensors parts_along(const Site& site, int axis, const IntList& sizes) {
     Tensors parts;
     int64_t begin = 0;
     for (int64_t size : sizes) {
-        if (size < 0 || size > beyond) invalid("a part of ", size, " elements");
+        if (size < 0 || size > beyond) invalid("a part has size ", size, ", expected 0 or more");
         parts.push_back(cut(x, axis, begin, begin + size));
         begin += size;
     }
     auto extent = find_extent(x, axis);
-    if (extent && begin != *extent) invalid("parts of ", begin, " in an extent of ", *extent);
+    if (extent && begin != *extent)
+        invalid("its parts have ", begin, " elements together, the axis has ", *extent);
     return parts;
 }
 
@@ -118,13 +119,13 @@ Tensors parts_along(const Site& site, int axis, const IntList& sizes) {
 IntList equal_sizes(const Site& site, int axis) {
     auto parts = site.attributes.integer("num_outputs", int64_t(site.outputs()));
     auto extent = find_extent(site.in(0), axis);
-    if (!extent) unsupported("equal parts of an extent that differs between runs");
+    if (!extent) unsupported("equal parts of an open dimension");
     if (parts < 1 || parts != int64_t(site.outputs()))
-        invalid(counted(parts, "part"), " in ", counted(site.outputs(), "output"));
+        invalid("it has ", counted(parts, "part"), " but ", counted(site.outputs(), "output"));
     int64_t size = (*extent + parts - 1) / parts;
     IntList sizes(size_t(parts), size);
     sizes.back() = *extent - size * (parts - 1);
-    if (sizes.back() < 0) invalid("an extent of ", *extent, " has no ", parts, " parts");
+    if (sizes.back() < 0) invalid("an axis of size ", *extent, " cannot be split into ", parts, " parts");
     return sizes;
 }
 
@@ -217,9 +218,10 @@ double pad_value(const Site& site) {
     if (site.opset < 11) return site.attributes.number("value", 0);
     if (!site.has(2)) return 0;
     Tensor known = find_value(site.in(2));
-    if (!known) unsupported("margins of a value that is computed");
+    if (!known) unsupported("padding with a computed value");
     Tensor wide = to_host(known);
-    if (wide.spec().numel() != 1) invalid("a value of shape ", wide.shape());
+    if (wide.spec().numel() != 1)
+        invalid("its constant_value has shape ", wide.shape(), ", expected one number");
     if (is_int(wide.dtype()) || wide.dtype() == DType::boolean) return double(numbers_in(wide)[0]);
     InterpreterScope scope(eager_interpreter());
     return *as_dtype(wide, DType::f64).data<double>();
@@ -278,7 +280,7 @@ Tensors import_reshape(const Site& site) {
     auto known = site.attributes.integers("shape");
     if (!known) known = site.find_values(1);
     if (many && !allows_zero && known && std::ranges::count(*known, 0))
-        unsupported("an extent that is copied from a tensor of rank ", many->extents.size());
+        unsupported("a size that is copied from a tensor of rank ", many->extents.size());
     allows_zero |= bool(many);
     if (known)
         return {with_extents(reshaped(x, extents_in(x, *known, allows_zero)),
@@ -323,7 +325,7 @@ Tensors import_split(const Site& site) {
     auto sizes = site.values_of("split", 1);
     if (!sizes) sizes = equal_sizes(site, axis);
     if (sizes->size() != site.outputs())
-        invalid(counted(sizes->size(), "part"), " in ", counted(site.outputs(), "output"));
+        invalid("it has ", counted(sizes->size(), "part"), " but ", counted(site.outputs(), "output"));
     return parts_along(site, axis, *sizes);
 }
 
@@ -332,7 +334,7 @@ Tensors import_slice(const Site& site) {
     Bounds bounds;
     if (site.opset < 10) {
         auto starts = site.attributes.integers("starts"), ends = site.attributes.integers("ends");
-        if (!starts || !ends) invalid("it has no starts or no ends");
+        if (!starts || !ends) invalid("its starts or ends are missing");
         bounds = {
             site.attributes.integers("axes").value_or(IntList()), {}, vector_of(*starts), vector_of(*ends)};
     } else {
@@ -398,13 +400,13 @@ Tensors import_expand(const Site& site) { return {expanded(site.in(0), site.in(1
 // Copies along one axis after the other: the rank never grows by more than one.
 Tensors import_tile(const Site& site) {
     Tensor x = site.in(0);
-    if (site.opset < 6) unsupported("copies along one axis");
+    if (site.opset < 6) unsupported("Tile of operator sets below 6");
     if (!site.find_values(1)) return {late_tiled(x, site.in(1))};
     auto repeats = site.values(1, "the number of copies");
     if (int(repeats.size()) != rank_of(x))
-        invalid(repeats.size(), " numbers of copies for rank ", rank_of(x));
+        invalid("its repeats have ", counted(repeats.size(), "number"), ", its input has rank ", rank_of(x));
     for (int i = 0; i < int(repeats.size()); ++i) {
-        if (repeats[size_t(i)] < 0) invalid(repeats[size_t(i)], " copies");
+        if (repeats[size_t(i)] < 0) invalid("its repeats hold ", repeats[size_t(i)], ", expected at least 0");
         if (repeats[size_t(i)] == 1) continue;
         IntList shape(repeats.size() + 1, -1);
         shape[size_t(i)] = repeats[size_t(i)];
@@ -420,7 +422,7 @@ Tensors with_late_margins(const Site& site) {
                       : mode == "edge"    ? Outside::edge
                       : mode == "reflect" ? Outside::mirrored
                                           : Outside::wrapped;
-    if (outside == Outside::wrapped && mode != "wrap") unsupported("margins in the mode '", mode, "'");
+    if (outside == Outside::wrapped && mode != "wrap") unsupported("padding mode '", mode, "'");
     const Tensor& x = site.in(0);
     Tensor value = site.has(2) ? ops::reshape(site.in(2), {.shape = {}}) : number(x, 0);
     return {late_padded(x, site.in(1), site.optional(3), outside, value)};
@@ -438,10 +440,11 @@ Tensors import_pad(const Site& site) {
     const Tensor& x = site.in(0);
     if (has_late_margins(site)) return with_late_margins(site);
     auto pads = site.opset < 2 ? site.attributes.integers("paddings") : site.values_of("pads", 1);
-    if (!pads) invalid("it has no margins");
+    if (!pads) invalid("it has no pads");
     auto axes = site.has(3) ? site.values(3, "axes") : all_axes(rank_of(x));
     if (pads->size() != 2 * axes.size())
-        invalid(counted(pads->size(), "margin"), " for ", counted(axes.size(), "axis", "axes"));
+        invalid("its pads have ", counted(pads->size(), "number"), " for ",
+                counted(axes.size(), "axis", "axes"));
     IntList before(size_t(rank_of(x)), 0), after = before;
     for (size_t i = 0; i < axes.size(); ++i) {
         auto axis = size_t(site.axis(axes[i], rank_of(x)));
@@ -456,20 +459,20 @@ Tensors import_pad(const Site& site) {
     else if (mode == "edge")
         how.mode = ops::PadMode::replicate;
     else if (mode != "constant")
-        unsupported("margins in the mode '", mode, "'");
+        unsupported("padding mode '", mode, "'");
     return {with_margins(x, before, after, how)};
 }
 
 Tensors import_depth_to_space(const Site& site) {
     const Tensor& x = site.in(0);
-    if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
+    if (rank_of(x) != 4) invalid("its input has rank ", rank_of(x), ", expected 4");
     int64_t block = site.attributes.integer("blocksize", 1);
     auto channels = find_extent(x, 1);
-    if (!channels) unsupported("a number of channels that differs between runs");
+    if (!channels) unsupported("an open number of channels");
     std::string mode = site.attributes.word("mode", "DCR");
     if (mode != "DCR" && mode != "CRD") unsupported("the mode '", mode, "'");
     if (block < 1 || *channels % block || *channels / block % block)
-        invalid(counted(*channels, "channel"), " in blocks of ", block);
+        invalid(counted(*channels, "channel"), " cannot be divided into blocks of ", block);
     int64_t depth = *channels / block / block;
     Extent n = extent_of(x, 0), h = extent_of(x, 2), w = extent_of(x, 3);
     bool blocks_first = mode == "DCR";
@@ -482,11 +485,12 @@ Tensors import_depth_to_space(const Site& site) {
 
 Tensors import_space_to_depth(const Site& site) {
     const Tensor& x = site.in(0);
-    if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
+    if (rank_of(x) != 4) invalid("its input has rank ", rank_of(x), ", expected 4");
     int64_t block = site.attributes.integer("blocksize", 1);
     auto height = find_extent(x, 2), width = find_extent(x, 3);
-    if (!height || !width) unsupported("images whose extents differ between runs");
-    if (block < 1 || *height % block || *width % block) invalid("blocks of ", block, " in ", x.shape());
+    if (!height || !width) unsupported("images with open dimensions");
+    if (block < 1 || *height % block || *width % block)
+        invalid("its blocksize ", block, " does not divide the images of shape ", x.shape());
     Tensor parts =
         reshaped(x, {extent_of(x, 0), extent_of(x, 1), *height / block, block, *width / block, block});
     std::string mode = site.attributes.word("mode", "DCR");

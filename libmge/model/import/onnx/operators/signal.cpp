@@ -92,7 +92,8 @@ Tensor fourier(const Complex& x, const Tensor& length, const Transform& kind) {
 // The number of parts in the last axis of x: real, or real and imaginary.
 int64_t part_count(const Tensor& x) {
     auto parts = find_extent(x, rank_of(x) - 1);
-    if (!parts || *parts < 1 || *parts > 2) invalid("its last axis holds no real and imaginary parts");
+    if (!parts || *parts < 1 || *parts > 2)
+        invalid("the last axis of its input must have size 1 or 2 (real and imaginary part)");
     return *parts;
 }
 
@@ -159,11 +160,11 @@ Tensors import_dft(const Site& site) {
 Tensors import_stft(const Site& site) {
     const Tensor& x = site.in(0);
     bool has_parts = rank_of(x) == 3;
-    if (!has_parts && rank_of(x) != 2) invalid("a signal of rank ", rank_of(x));
+    if (!has_parts && rank_of(x) != 2) invalid("its signal has rank ", rank_of(x), ", expected 2");
     Tensor step = as_extent(site.in(1)), window = site.optional(2);
-    if (!window && !site.has(3)) invalid("it has neither a window nor a length of frames");
-    require_within(step, 1, beyond, "the step between frames is at least 1");
-    if (site.has(3)) require_within(as_extent(site.in(3)), 1, beyond, "the length of frames is at least 1");
+    if (!window && !site.has(3)) invalid("it has neither a window nor a frame length");
+    require_within(step, 1, beyond, "the frame step must be at least 1");
+    if (site.has(3)) require_within(as_extent(site.in(3)), 1, beyond, "the frame length must be at least 1");
     Tensor length = site.has(3) ? as_extent(site.in(3)) : std::get<Tensor>(extent_of(window, 0));
     Tensor last_start = ops::sub(std::get<Tensor>(extent_of(x, 1)), length);
     Tensor frames = ops::add(ops::floor_div(last_start, step), whole(1));

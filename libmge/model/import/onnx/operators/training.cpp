@@ -22,7 +22,7 @@ using OfWeight = std::span<const Tensor>;
 Tensors each_weight(const Site& site, size_t operands, const std::function<Tensors(OfWeight)>& step) {
     size_t have = site.size() < 2 ? 0 : site.size() - 2, weights = have / operands;
     if (!weights || have % operands)
-        invalid(counted(have, "operand"), ", ", operands, " belong to each weight");
+        invalid("it has ", counted(have, "operand"), ", expected ", operands, " for each weight");
     std::vector<Tensors> made;
     for (size_t i = 0; i < weights; ++i) {
         Tensors given;

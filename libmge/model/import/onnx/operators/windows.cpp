@@ -16,7 +16,7 @@ namespace {
 IntList numbers_of(const Site& site, std::string_view name, size_t count, int64_t otherwise) {
     IntList numbers = site.attributes.integers(name).value_or(IntList(count, otherwise));
     if (numbers.size() != count)
-        invalid("its attribute '", name, "' has ", counted(numbers.size(), "number"), ", not ", count);
+        invalid("its attribute '", name, "' has ", counted(numbers.size(), "number"), ", expected ", count);
     return numbers;
 }
 
@@ -52,13 +52,14 @@ Window window_of_transposed(const Site& site, const IntList& kernel) {
                   {pads.begin() + ptrdiff_t(axes), pads.end()}};
     for (size_t i = 0; i < axes; ++i) {
         if (kernel[i] < 1 || window.stride[i] < 1 || window.dilation[i] < 1)
-            invalid("a window of ", kernel[i], " with stride ", window.stride[i]);
+            invalid("its window has size ", kernel[i], " and stride ", window.stride[i],
+                    ", expected at least 1");
         if (std::max({kernel[i], window.stride[i], window.dilation[i]}) > largest_window)
             unsupported("a window of ", kernel[i], " with stride ", window.stride[i], " and dilation ",
                         window.dilation[i]);
         auto [least, most] = std::minmax(window.before[i], window.after[i]);
         if (least < -largest_window || most > largest_window)
-            unsupported("margins of ", window.before[i], " and ", window.after[i]);
+            unsupported("padding ", window.before[i], " and ", window.after[i]);
     }
     return window;
 }
@@ -72,13 +73,13 @@ Window open_window_of(const Site& site, const IntList& kernel) {
     else if (how == "VALID")
         window.before = window.after = IntList(kernel.size(), 0);
     else if (how != "NOTSET")
-        unsupported("margins '", how, "'");
+        unsupported("auto_pad '", how, "'");
     return window;
 }
 
 Window window_of(const Site& site, const IntList& kernel) {
     Window window = open_window_of(site, kernel);
-    if (!window.late.empty()) unsupported("margins that follow from extents which differ between runs");
+    if (!window.late.empty()) unsupported("automatic padding of open dimensions");
     return window;
 }
 

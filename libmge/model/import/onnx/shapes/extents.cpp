@@ -29,7 +29,7 @@ int rank_of(const Tensor& t) {
 IntList numbers_in(const Tensor& constant) {
     IntList result;
     if (is_float(constant.dtype()) || is_narrow(constant.dtype()))
-        invalid("numbers of ", constant.dtype(), " where whole ones should be");
+        invalid("a list of integers has dtype ", constant.dtype());
     dispatch_dtype(constant.dtype(), AllTypes{}, [&]<class T>(std::type_identity<T>) {
         auto* data = constant.data<T>();
         for (int64_t i = 0; i < constant.spec().numel(); ++i) result.push_back(int64_t(data[i]));
@@ -38,7 +38,7 @@ IntList numbers_in(const Tensor& constant) {
 }
 
 int64_t only(const IntList& numbers, std::string_view what) {
-    if (numbers.size() != 1) invalid(what, " is ", numbers.size(), " numbers");
+    if (numbers.size() != 1) invalid(what, " has ", numbers.size(), " values, expected one");
     return numbers[0];
 }
 
@@ -135,7 +135,8 @@ Tensor count_up(const Extent& count, DType dtype) {
 
 Tensor moved_axis(const Tensor& x, int from, int to) {
     if (from == to) return x;
-    if (std::max(from, to) >= rank_of(x)) invalid("axis ", std::max(from, to), " of ", x.shape());
+    if (std::max(from, to) >= rank_of(x))
+        invalid("axis ", std::max(from, to), " is out of range for ", x.shape());
     IntList pattern = all_axes(rank_of(x));
     pattern.erase(pattern.begin() + from);
     pattern.insert(pattern.begin() + to, from);

@@ -36,7 +36,7 @@ Tensor is_named(const Tensor& axes, int rank) {
     Tensor named = ops::reshape(late_axes(axes, rank), {.shape = {-1, 1}});
     Tensor hits = as_dtype(ops::equal(named, first_numbers(rank)), DType::i64);
     Tensor count = ops::sum(hits, {.axes = {0}});
-    require_within(count, 0, 1, "an axis may be named once");
+    require_within(count, 0, 1, "an axis must be listed once");
     return ops::greater(count, whole(0));
 }
 
@@ -99,7 +99,7 @@ Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor&
 int length_of(const Tensor& vector, std::string_view what) {
     auto length = rank_of(vector) == 1 ? find_extent(vector, 0) : std::nullopt;
     if (!length) unsupported(what, " whose length is known only at run time");
-    if (*length > 2 * max_rank) invalid(what, " of ", *length, " numbers");
+    if (*length > 2 * max_rank) invalid(what, " has ", *length, " numbers, expected at most ", 2 * max_rank);
     return int(*length);
 }
 
@@ -212,11 +212,11 @@ Tensor late_squeezed(const Tensor& x, const Tensor& axes) {
 
 Tensors late_split(const Tensor& x, int axis, const Tensor& sizes, size_t parts) {
     if (length_of(sizes, "a list of sizes") != int(parts))
-        invalid(counted(sizes.shape()[0], "part"), " in ", counted(parts, "output"));
+        invalid("it has ", counted(sizes.shape()[0], "part"), " but ", counted(parts, "output"));
     Tensor ends = ops::cumsum(as_dtype(sizes, DType::i64), {.axis = 0});
-    require_within(sizes, 0, beyond, "a part has no fewer than 0 elements");
+    require_within(sizes, 0, beyond, "a part must have 0 or more elements");
     require_equal(std::get<Tensor>(extent_of(x, axis)), each_of(ends, int64_t(parts) - 1),
-                  text("the parts have to add up to the extent of axis ", axis));
+                  text("the parts must add up to the size of axis ", axis));
     Tensor begins = ops::sub(ends, as_dtype(sizes, DType::i64));
     Tensors results;
     for (size_t i = 0; i < parts; ++i)
@@ -228,7 +228,7 @@ Tensors late_split(const Tensor& x, int axis, const Tensor& sizes, size_t parts)
 Tensor late_tiled(const Tensor& x, const Tensor& repeats) {
     int rank = rank_of(x);
     if (length_of(repeats, "a list of copies") != rank)
-        invalid(repeats.shape()[0], " numbers of copies for rank ", rank);
+        invalid("its repeats have ", counted(repeats.shape()[0], "number"), ", its input has rank ", rank);
     require_within(repeats, 0, beyond, "the number of copies must be at least 0");
     Tensor y = x;
     for (int i = 0; i < rank; ++i) {
@@ -267,7 +267,7 @@ Tensor late_padded(const Tensor& x, const Tensor& pads, const Tensor& axes, Outs
                    const Tensor& value) {
     int rank = rank_of(x), count = length_of(pads, "a list of margins") / 2;
     Tensor named = axes ? late_axes(axes, rank) : first_numbers(rank);
-    if (length_of(named, "a list of axes") != count) invalid(2 * count, " margins for other axes");
+    if (length_of(named, "a list of axes") != count) invalid("its ", 2 * count, " pads do not fit its axes");
     Tensor none = vector_of(IntList(size_t(rank), 0));
     Tensor before = spread_over_axes(bounded(cut(pads, 0, 0, count)), named, none);
     Tensor after = spread_over_axes(bounded(cut(pads, 0, count, 2 * count)), named, none);

@@ -21,7 +21,7 @@ void append(std::string& to, Bytes bytes) {
 }
 
 void parse(google::protobuf::MessageLite& message, const std::string& bytes, const std::string& label) {
-    if (!message.ParseFromString(bytes)) fail(label, "a message in it cannot be parsed");
+    if (!message.ParseFromString(bytes)) fail(label, "a protobuf message cannot be parsed");
 }
 
 Initializer decode_initializer(Bytes bytes, const std::string& label) {
@@ -37,7 +37,7 @@ Initializer decode_initializer(Bytes bytes, const std::string& label) {
             append(rest, field.whole);
         }
     }
-    if (!result.tensor.MergeFromString(rest)) fail(label, "a weight in it cannot be parsed");
+    if (!result.tensor.MergeFromString(rest)) fail(label, "a weight cannot be parsed");
     return result;
 }
 
@@ -66,7 +66,7 @@ void ModelRecord::each_node(const std::function<void(const file::NodeProto&)>& f
         file::NodeProto node;
         bool is_parsed = bytes.size() <= size_t(std::numeric_limits<int>::max()) &&
                          node.ParseFromArray(bytes.data(), int(bytes.size()));
-        if (!is_parsed) fail(label, "a node in it cannot be parsed");
+        if (!is_parsed) fail(label, "a node cannot be parsed");
         function(node);
     });
 }
@@ -78,12 +78,12 @@ void ModelRecord::each_initializer(const std::function<void(const Initializer&)>
 ModelRecord decode(Bytes bytes, const std::string& label, size_t growth_slack) {
     WireCost cost = cost_of_model(bytes);
     if (!cost.is_well_formed)
-        fail(label, "it ends within a field, has a field of an unknown kind or is nested too deeply");
+        fail(label, "it is truncated, has a field of an unknown type or is nested too deeply");
     ModelRecord record{
         {}, {}, label, {}, largest_growth * bytes.size() + growth_slack, cost.kept + cost.largest};
     if (record.cost > record.limit)
-        fail(label, "its ", counted(bytes.size(), "byte"), " would become about ", record.cost,
-             " in memory, more than the ", record.limit, " that are allowed");
+        fail(label, "its ", counted(bytes.size(), "byte"), " would need about ", record.cost,
+             " bytes of memory, more than the ", record.limit, " that are allowed");
     std::string rest;
     int graphs = 0;
     WireReader reader(bytes);
@@ -95,7 +95,7 @@ ModelRecord decode(Bytes bytes, const std::string& label, size_t growth_slack) {
             append(rest, field.whole);
         }
     }
-    if (graphs != 1) fail(label, "it has ", graphs, " graphs, not one");
+    if (graphs != 1) fail(label, "it has ", graphs, " graphs, expected one");
     parse(record.model, rest, label);
     parse(*record.model.mutable_graph(), rest_of_graph(record.graph), label);
     record.path = label;

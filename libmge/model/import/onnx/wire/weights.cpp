@@ -28,7 +28,7 @@ Shape shape_of(const TensorProto& tensor) {
     Shape shape;
     if (tensor.dims_size() > max_rank) unsupported("a constant of rank ", tensor.dims_size());
     for (int64_t extent : tensor.dims()) {
-        if (extent < 0) invalid("a constant with an extent of ", extent);
+        if (extent < 0) invalid("a constant has a dimension of size ", extent);
         shape.push_back(extent);
     }
     checked_numel("constant", shape);
@@ -41,7 +41,7 @@ Bytes bytes_of(const std::string& text) { return std::as_bytes(std::span(text));
 template <class T, class Numbers>
 Tensor from_numbers(const TensorSpec& spec, const Numbers& numbers) {
     if (int64_t(numbers.size()) != spec.numel())
-        invalid(counted(numbers.size(), "number"), " for a constant of ", spec);
+        invalid("a constant of ", spec, " has ", counted(numbers.size(), "number"));
     Tensor values = empty_tensor(spec, host_device);
     std::ranges::transform(numbers, static_cast<T*>(values.data()), [](auto number) { return T(number); });
     return values;
@@ -57,7 +57,7 @@ size_t bytes_in_file(const TensorSpec& spec) {
 // The first element is in the lowest bits.
 Tensor unpacked(const TensorSpec& spec, Bytes packed) {
     if (packed.size() != bytes_in_file(spec))
-        invalid(counted(packed.size(), "byte"), " for a constant of ", spec);
+        invalid("a constant of ", spec, " has ", counted(packed.size(), "byte"));
     auto n = size_t(per_byte(spec.dtype)), width = 8 / n;
     std::vector<uint8_t> codes(size_t(spec.numel()));
     for (size_t i = 0; i < codes.size(); ++i)
@@ -97,7 +97,7 @@ Tensor from_typed_fields(const TensorProto& tensor, const TensorSpec& spec) {
 // Nonzero values are true, in memory too.
 Tensor from_bytes(const TensorSpec& spec, Bytes bytes) {
     if (per_byte(spec.dtype) > 1) return unpacked(spec, bytes);
-    if (bytes.size() != spec.bytes()) invalid(counted(bytes.size(), "byte"), " for a constant of ", spec);
+    if (bytes.size() != spec.bytes()) invalid("a constant of ", spec, " has ", counted(bytes.size(), "byte"));
     if (spec.dtype != DType::boolean) return tensor_from_host(spec, bytes.data(), host_device);
     std::vector<uint8_t> values;
     for (auto byte : bytes) values.push_back(byte != std::byte{});
@@ -183,7 +183,7 @@ const MappedFile& ExternalFiles::open(const std::string& location) {
     };
     if (fs::path(location).is_absolute() || (!holds_target(folder) && !holds_target(resolved)))
         invalid("its external data '", location, "' is outside of the model's folder");
-    if (!fs::is_regular_file(target)) invalid("its external data '", location, "' is not a plain file");
+    if (!fs::is_regular_file(target)) invalid("its external data '", location, "' is not a regular file");
     return *files_.emplace(location, MappedFile::open(target.string())).first->second;
 }
 
@@ -196,18 +196,19 @@ Bytes ExternalFiles::find(const TensorProto& tensor, size_t size) {
         if (entry.key() == "length") length = number_in(entry.key(), entry.value());
     }
     if (location.empty()) invalid("its external data has no location");
-    if (location.find('\0') != location.npos) invalid("the location of its external data has a zero byte");
+    if (location.find('\0') != location.npos)
+        invalid("the location of its external data contains a zero byte");
     Bytes bytes = open(location).bytes();
     if (offset > bytes.size() || length > bytes.size() - offset)
-        invalid("its external data '", location, "' has ", counted(bytes.size(), "byte"), ", it needs ",
-                length, " from byte ", offset, " on");
+        invalid("its external data '", location, "' has ", counted(bytes.size(), "byte"),
+                ", but the constant needs ", length, " from byte ", offset, " on");
     return bytes.subspan(offset, length);
 }
 
 Tensor tensor_of(const TensorProto& tensor, Bytes raw, ExternalFiles& files) {
     auto dtype = dtype_of(tensor.data_type());
     if (!dtype) unsupported("a constant of dtype ", name_of_data_type(tensor.data_type()));
-    if (tensor.has_segment()) unsupported("a constant in segments");
+    if (tensor.has_segment()) unsupported("a segmented constant");
     TensorSpec spec{*dtype, shape_of(tensor), {}};
     if (tensor.data_location() == TensorProto::EXTERNAL)
         return from_bytes(spec, files.find(tensor, bytes_in_file(spec)));

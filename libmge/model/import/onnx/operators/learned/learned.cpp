@@ -33,7 +33,7 @@ namespace {
 Tensor weighted(const Site& site, const Tensor& x, int64_t rows) {
     FloatList coefficients = site.attributes.numbers("coefficients").value_or(FloatList());
     if (rows < 1 || coefficients.empty() || int64_t(coefficients.size()) % rows)
-        invalid(counted(coefficients.size(), "coefficient"), " for ", counted(rows, "result"));
+        invalid("it has ", counted(coefficients.size(), "coefficient"), " for ", counted(rows, "result"));
     Tensor y = ops::matmul(x, float_table(coefficients, rows), {.transpose_b = true});
     return with_base(y, site.attributes.numbers("intercepts").value_or(FloatList()));
 }
@@ -121,7 +121,7 @@ Tensors import_imputer(const Site& site) {
         return {ops::where(is_missing, values, x)};
     }
     auto values = site.attributes.integers("imputed_value_int64s");
-    if (!values || values->empty()) invalid("it has no values to put in");
+    if (!values || values->empty()) invalid("it has no imputed values");
     Tensor is_missing = ops::equal(x, number(x, double(site.attributes.integer("replaced_value_int64", 0))));
     return {ops::where(is_missing, as_dtype(vector_of(*values), x.dtype()), x)};
 }
@@ -146,8 +146,8 @@ Tensors import_one_hot_encoder(const Site& site) {
     if (are_texts) categories = texts.numbers_of(site.attributes.words("cats_strings"));
     if (categories->empty()) invalid("it has no categories");
     if (are_texts != texts.has(site.in(0)))
-        invalid(are_texts ? "categories that are texts for numbers"
-                          : "categories that are numbers for texts");
+        invalid(are_texts ? "its categories are text, its input is numbers"
+                          : "its categories are numbers, its input is text");
     Tensor x = is_float(site.in(0).dtype()) ? site.in(0) : as_dtype(site.in(0), DType::i64);
     Tensor y = as_dtype(is_key(x, as_dtype(vector_of(*categories), x.dtype())), DType::f32);
     // A value that is not a key ends the run.
@@ -162,9 +162,11 @@ Tensors import_label_encoder(const Site& site) {
     auto& texts = site.importer.texts();
     Tensor keys = encoded(site, "keys"), values = encoded(site, "values");
     if (texts.has(keys) != texts.has(site.in(0)))
-        invalid(texts.has(keys) ? "keys that are texts for numbers" : "keys that are numbers for texts");
+        invalid(texts.has(keys) ? "its keys are text, its input is numbers"
+                                : "its keys are numbers, its input is text");
     if (keys.spec().numel() != values.spec().numel())
-        invalid(counted(keys.spec().numel(), "key"), " for ", counted(values.spec().numel(), "value"));
+        invalid("it has ", counted(keys.spec().numel(), "key"), " for ",
+                counted(values.spec().numel(), "value"));
     Tensor otherwise = otherwise_of(site, values.dtype(), texts.has(values));
     Tensor is_found = is_key(as_dtype(site.in(0), keys.dtype()), keys);
     // The first key that fits, or the number of keys.
@@ -184,7 +186,7 @@ Tensors import_zip_map(const Site& site) {
     size_t labels = std::max(whole.size(), site.attributes.words("classlabels_strings").size());
     auto columns = find_extent(site.in(0), site.rank(0) - 1);
     if (!labels || (columns && *columns != int64_t(labels)))
-        invalid(counted(labels, "label"), " for ", site.in(0).shape());
+        invalid("it has ", counted(labels, "label"), " for scores of shape ", site.in(0).shape());
     return {site.in(0)};
 }
 
@@ -207,7 +209,7 @@ FloatList tensor_numbers(const Site& site, const std::string& name) {
     FloatList numbers;
     Tensor value = tensor_of(*tensor, site.importer.external_files());
     if (value.dtype() == DType::boolean || is_narrow(value.dtype()))
-        invalid("numbers of ", value.dtype(), " in '", name, "'");
+        invalid("its attribute '", name, "' has dtype ", value.dtype());
     dispatch_dtype(value.dtype(), NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t i = 0; i < value.spec().numel(); ++i) numbers.push_back(double(value.data<T>()[i]));
     });
@@ -235,7 +237,7 @@ Tensor transformed(const Tensor& scores, std::string_view how) {
     if (how == "NONE") return scores;
     if (how == "SOFTMAX") return ops::softmax(scores, {.axis = -1});
     if (how == "LOGISTIC") return ops::sigmoid(scores);
-    unsupported("the transformation '", how, "' of scores");
+    unsupported("post_transform '", how, "'");
 }
 
 Tensor joined_columns(const Tensors& parts) { return ops::concat(TensorList(parts), {.axis = 1}); }

@@ -42,7 +42,8 @@ std::vector<Grams> grams_of(const Site& site, size_t most) {
     int64_t longest = site.attributes.integer("max_gram_length", 1);
     auto words = site.attributes.words("pool_strings");
     auto& texts = site.importer.texts();
-    if (texts.has(site.in(0)) == words.empty()) invalid("its pool and its input are not of one kind");
+    if (texts.has(site.in(0)) == words.empty())
+        invalid("its pool and its input must both be text or both be numbers");
     IntList pool = words.empty() ? needed(site, "pool_int64s") : texts.numbers_of(words);
     IntList starts = needed(site, "ngram_counts");
     starts.push_back(int64_t(pool.size()));
@@ -52,7 +53,7 @@ std::vector<Grams> grams_of(const Site& site, size_t most) {
         Grams grams{.length = int64_t(i) + 1};
         bool fits = 0 <= starts[i] && starts[i] <= starts[i + 1] && starts[i + 1] <= int64_t(pool.size());
         if (!fits)
-            invalid("its pool of ", pool.size(), " has no part from ", starts[i], " to ", starts[i + 1]);
+            invalid("its pool of ", pool.size(), " elements has no range ", starts[i], " to ", starts[i + 1]);
         auto at = pool.begin() + starts[i], end = pool.begin() + starts[i + 1];
         for (; end - at >= grams.length; at += grams.length) {
             if (next >= most) invalid("it has more sequences than columns");
@@ -102,7 +103,8 @@ Tensor in_columns(const Tensor& counts, const IntList& columns, int64_t width) {
 Tensor weights_of(const Site& site, const std::vector<size_t>& numbers, size_t most) {
     FloatList weights = site.attributes.numbers("weights").value_or(FloatList());
     if (weights.empty()) return {};
-    if (weights.size() != most) invalid(counted(weights.size(), "weight"), " of ", counted(most, "sequence"));
+    if (weights.size() != most)
+        invalid("it has ", counted(weights.size(), "weight"), " for ", counted(most, "sequence"));
     std::vector<float> data;
     for (size_t number : numbers) data.push_back(float(weights[number]));
     auto count = int64_t(data.size());
@@ -112,7 +114,8 @@ Tensor weights_of(const Site& site, const std::vector<size_t>& numbers, size_t m
 // The form of the counts according to the mode.
 Tensor weighted(const Site& site, const Tensor& counts, const Tensor& weights) {
     std::string mode = site.attributes.word("mode", "");
-    if (mode != "TF" && mode != "IDF" && mode != "TFIDF") invalid("its mode is '", mode, "'");
+    if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
+        invalid("its mode is '", mode, "', expected TF, IDF or TFIDF");
     Tensor y = mode == "IDF" ? as_float(ops::greater(counts, number(counts, 0))) : counts;
     return mode == "TF" || !weights ? y : Tensor(ops::mul(y, weights));
 }
@@ -120,14 +123,14 @@ Tensor weighted(const Site& site, const Tensor& counts, const Tensor& weights) {
 Tensors import_tf_idf_vectorizer(const Site& site) {
     IntList columns = needed(site, "ngram_indexes");
     int64_t last = std::ranges::max(columns), skipped = site.attributes.integer("max_skip_count", 0);
-    if (std::ranges::min(columns) < 0) invalid("a column below 0");
+    if (std::ranges::min(columns) < 0) invalid("its ngram_indexes hold a number below 0");
     if (last >= most_columns) unsupported("column ", last);
     int64_t width = last + 1;
-    if (skipped < 0 || skipped > most_skipped) unsupported("it skips ", skipped, " numbers");
+    if (skipped < 0 || skipped > most_skipped) unsupported("max_skip_count ", skipped);
     Tensor x = as_dtype(site.in(0), DType::i64);
     bool is_row = rank_of(x) == 1;
     if (is_row) x = ops::add_axis(x, {.axes = {0}});
-    if (rank_of(x) != 2) invalid("rows of rank ", rank_of(x));
+    if (rank_of(x) != 2) invalid("its input has rank ", rank_of(x), ", expected 1 or 2");
     Tensors parts;
     std::vector<size_t> numbers;
     for (auto& grams : grams_of(site, columns.size())) {
@@ -140,7 +143,7 @@ Tensors import_tf_idf_vectorizer(const Site& site) {
         parts.push_back(counts);
         for (auto& [gram, number] : grams.numbers) numbers.push_back(number);
     }
-    if (parts.empty()) unsupported("no sequences to count");
+    if (parts.empty()) unsupported("an empty pool");
     Tensor y = ops::concat(TensorList(parts), {.axis = 1});
     y = weighted(site, y, weights_of(site, numbers, columns.size()));
     IntList places;

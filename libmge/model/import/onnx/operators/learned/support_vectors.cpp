@@ -61,7 +61,7 @@ Tensor compared(const Site& site, const Tensor& x, const Tensor& vectors) {
 Tensor support_vectors(const Site& site, int64_t count) {
     FloatList vectors = needed_numbers(site, "support_vectors");
     if (count < 1 || int64_t(vectors.size()) % count)
-        invalid(counted(vectors.size(), "number"), " of ", counted(count, "support vector"));
+        invalid("it has ", counted(vectors.size(), "number"), " for ", counted(count, "support vector"));
     return float_table(vectors, count);
 }
 
@@ -184,7 +184,7 @@ Tensor probabilities(const Site& site, const Pairs& pairs, const Tensor& sums, c
     if (pairs.classes > most_classes) unsupported("probabilities of ", pairs.classes, " classes");
     FloatList b = needed_numbers(site, "prob_b");
     if (int64_t(a.size()) != pairs.count() || b.size() != a.size())
-        invalid(a.size(), " and ", b.size(), " numbers for the probabilities of ",
+        invalid("its prob_a and prob_b have ", a.size(), " and ", b.size(), " numbers for ",
                 counted(pairs.count(), "pair"));
     Tensor score = ops::add(ops::mul(sums, float_table(a, 1)), float_table(b, 1));
     Tensor probability = ops::clip(ops::sigmoid(ops::neg(score)), {.lower = least, .upper = 1 - least});
@@ -200,7 +200,8 @@ Tensors import_svm_regressor(const Site& site) {
     if (count) {
         kernels = compared(site, x, support_vectors(site, count));
         if (int64_t(coefficients.size()) != count)
-            invalid(counted(coefficients.size(), "coefficient"), " of ", counted(count, "support vector"));
+            invalid("it has ", counted(coefficients.size(), "coefficient"), " for ",
+                    counted(count, "support vector"));
     } else {
         site.attributes.word("kernel_type", "LINEAR");
         site.attributes.numbers("kernel_params");
@@ -219,7 +220,7 @@ Tensors import_svm_classifier(const Site& site) {
     Pairs pairs{classes.count};
     int64_t vectors = 0;
     for (int64_t n : *vectors_of) {
-        if (n < 0 || n > INT32_MAX) invalid(n, " vectors of a class");
+        if (n < 0 || n > INT32_MAX) invalid("its vectors_per_class hold ", n);
         vectors += n;
     }
     FloatList coefficients = needed_numbers(site, "coefficients"), rho = needed_numbers(site, "rho");
@@ -227,8 +228,9 @@ Tensors import_svm_classifier(const Site& site) {
                 int64_t(coefficients.size()) == (classes.count - 1) * vectors &&
                 int64_t(rho.size()) == pairs.count();
     if (!fits)
-        invalid(counted(coefficients.size(), "coefficient"), " and ", counted(rho.size(), "constant"),
-                " for ", counted(classes.count, "class", "classes"), " with ", counted(vectors, "vector"));
+        invalid("it has ", counted(coefficients.size(), "coefficient"), " and ",
+                counted(rho.size(), "constant"), " for ", counted(classes.count, "class", "classes"),
+                " with ", counted(vectors, "vector"));
     Tensor kernels = compared(site, table_of(site.in(0)), support_vectors(site, vectors));
     Tensor sums = ops::add(ops::matmul(kernels, weights_of_pairs(pairs, *vectors_of, coefficients, vectors)),
                            float_table(rho, 1));

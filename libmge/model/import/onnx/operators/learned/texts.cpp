@@ -50,7 +50,7 @@ constexpr TextUse uses[] = {
 }  // namespace
 
 int64_t Texts::number_of(const std::string& text) {
-    if (!is_utf8(text)) unsupported("a text that is not UTF-8");
+    if (!is_utf8(text)) unsupported("text that is not UTF-8");
     if (auto found = numbers_.find(text); found != numbers_.end()) return found->second;
     auto number = int64_t(texts_.size());
     numbers_.emplace(texts_.emplace_back(text), number);
@@ -64,7 +64,7 @@ IntList Texts::numbers_of(const std::vector<std::string>& texts) {
 }
 
 Tensor Texts::tensor_of(const file::TensorProto& tensor) {
-    if (tensor.data_type() != file::TensorProto::STRING) invalid("numbers where texts belong");
+    if (tensor.data_type() != file::TensorProto::STRING) invalid("its value must be text");
     file::TensorProto numbers;
     numbers.set_data_type(file::TensorProto::INT64);
     *numbers.mutable_dims() = tensor.dims();
@@ -82,13 +82,13 @@ bool are_texts_moved(const Texts& texts, std::string_view op, std::span<const Te
     auto is_text = [&](const Tensor& t) { return texts.has(t); };
     if (std::ranges::none_of(inputs, is_text)) return false;
     auto use = std::ranges::find(uses, op, &TextUse::op);
-    if (use == std::end(uses)) unsupported("texts as its input");
+    if (use == std::end(uses)) unsupported("text as an input");
     size_t begin = use->operands == TextUse::chosen ? 1 : 0;
     size_t end = use->operands == TextUse::first ? 1 : inputs.size();
     for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && is_text(inputs[i]) != (i >= begin && i < end))
-            invalid(is_text(inputs[i]) ? "texts where numbers belong: input "
-                                       : "numbers where texts belong: input ",
+            invalid(is_text(inputs[i]) ? "a number is expected, not text, as input "
+                                       : "text is expected, not a number, as input ",
                     i);
     return use->moves;
 }

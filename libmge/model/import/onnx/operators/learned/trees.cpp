@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/operators/learned/learned.h"
 #include "libmge/model/import/onnx/parts.h"
@@ -121,7 +122,7 @@ TreeQuestion question_of(const std::string& mode) {
         {"BRANCH_NEQ", TreeQuestion::different},
         {"LEAF", TreeQuestion::leaf}};
     auto found = questions.find(mode);
-    if (found == questions.end()) unsupported("nodes of the mode '", mode, "'");
+    if (found == questions.end()) unsupported("node mode '", mode, "'");
     return found->second;
 }
 
@@ -147,7 +148,7 @@ FileTrees listed_trees(const Site& site, const std::string& what) {
     std::set<int64_t> begun;
     for (size_t i = 0; i < count; ++i) {
         if (!places.emplace(NodeName{tree_ids[i], node_ids[i]}, int64_t(i)).second)
-            invalid("node ", node_ids[i], " of tree ", tree_ids[i], " is there twice");
+            invalid("node ", node_ids[i], " of tree ", tree_ids[i], " is listed twice");
         if (begun.insert(tree_ids[i]).second) trees.roots.push_back(int64_t(i));
     }
     auto place_of = [&](int64_t tree, int64_t node) {
@@ -180,7 +181,7 @@ ops::TreeAggregate aggregate_of(const Site& site) {
     std::string how = site.attributes.word("aggregate_function", "SUM");
     static constexpr std::string_view names[] = {"SUM", "AVERAGE", "MIN", "MAX"};
     auto found = std::ranges::find(names, how);
-    if (found == std::end(names)) unsupported("leaves together as '", how, "'");
+    if (found == std::end(names)) unsupported("aggregate_function '", how, "'");
     return ops::TreeAggregate(found - std::begin(names));
 }
 
@@ -206,7 +207,7 @@ Tensor answers(TreeQuestion question, const Tensor& x, const Tensor& thresholds)
 Tensor answered(const Tensor& x, FileTrees& trees) {
     std::map<TreeQuestion, std::vector<FileNode*>> nodes_by_question;
     for (auto& node : trees.nodes) {
-        if (!node.members.empty()) unsupported("sets of numbers in trees of float64");
+        if (!node.members.empty()) unsupported("sets of numbers in float64 trees");
         if (node.question != TreeQuestion::leaf) nodes_by_question[node.question].push_back(&node);
     }
     Tensors columns;
@@ -256,14 +257,15 @@ FileTrees numbered_trees(const Site& site) {
     FileTrees trees{.roots = ints("tree_roots")};
     auto child = [&](int64_t place, int64_t is_leaf) {
         int64_t most = is_leaf ? int64_t(targets.size()) : int64_t(count);
-        if (place < 0 || place >= most) invalid("a node has the child ", place, " of ", most);
+        if (place < 0 || place >= most)
+            invalid("a node has the child ", place, ", but there are ", counted(most, "node"));
         return place + (is_leaf ? int64_t(count) : 0);
     };
     constexpr int member = 6;
     size_t next_member = 0;
     for (size_t i = 0; i < count; ++i) {
         int mode = int(modes[i]);
-        if (mode < 0 || mode > member) unsupported("nodes of the mode ", mode);
+        if (mode < 0 || mode > member) unsupported("node mode ", mode);
         FileNode node{.question = mode == member ? TreeQuestion::equal : TreeQuestion(mode),
                       .feature = features[i],
                       .first = child(first[i], first_leaves[i]),
@@ -309,7 +311,7 @@ Tensors binary(const Site& site, const Tensor& score, bool is_probability) {
     std::string how = site.attributes.word("post_transform", "NONE");
     Tensor other = is_probability ? ops::sub(number(score, 1), score) : ops::neg(score);
     if (how != "NONE" && (is_probability || how != "LOGISTIC"))
-        unsupported("the transformation '", how, "' of one score");
+        unsupported("post_transform '", how, "' of one score");
     return {as_index(is_second), transformed(joined_columns({other, score}), how)};
 }
 
@@ -332,7 +334,7 @@ Tensors import_tree_ensemble(const Site& site) {
     auto how = site.attributes.integer("aggregate_function", 1),
          then = site.attributes.integer("post_transform", 0);
     if (how < 0 || how > 3 || then < 0 || then > 4)
-        unsupported("leaves together as ", how, ", and then ", then);
+        unsupported("aggregate_function ", how, " with post_transform ", then);
     Tensor y = transformed(grown(site, trees, aggregates[how]), transforms[then]);
     return {as_dtype(y, site.in(0).dtype())};
 }
