@@ -70,7 +70,7 @@ void check(uint32_t strategy) {
     if (strategy & ~all) throw Error(mge::text("there is no algorithm strategy ", strategy));
     if (!has(strategy, LITE_ALGO_HEURISTIC) && !has(strategy, LITE_ALGO_PROFILE))
         throw Error(mge::text("algorithm strategy ", strategy,
-                              " says neither LITE_ALGO_HEURISTIC nor LITE_ALGO_PROFILE: how to choose"));
+                              " contains neither LITE_ALGO_HEURISTIC nor LITE_ALGO_PROFILE"));
 }
 
 void check(const Config& config) {

@@ -55,7 +55,7 @@ mge::CipherFunction cipher_function(const std::string& name, const DecryptionFun
         Wiped own_key(Key(first, first + key.size()));
         Wiped plain(func(input.data(), input.size(), own_key.content));
         if (plain.content.empty())
-            throw mge::CryptoError(mge::text("the decryption '", name, "' gave nothing"));
+            throw mge::CryptoError(mge::text("the decryption '", name, "' returned no data"));
         return SecretBytes(std::as_bytes(std::span(plain.content)));
     };
 }
@@ -68,9 +68,9 @@ mge::KeyProvider model_keys() {
         auto& [mutex, key] = container_key();
         std::lock_guard lock(mutex);
         if (key.empty())
-            throw mge::CryptoError(mge::text("'", request.file, "' is encrypted by ", request.cipher,
+            throw mge::CryptoError(mge::text("'", request.file, "' is encrypted with ", request.cipher,
                                              "; update_decryption_or_key(\"", request.cipher,
-                                             "\", …) gives the key"));
+                                             "\", …) sets the key"));
         return key.copy();
     };
 }

@@ -16,7 +16,7 @@
 namespace lite {
 namespace {
 
-constexpr const char* no_tensorrt = "this build has no TensorRT, so it has no cache of its engines";
+constexpr const char* no_tensorrt = "this build has no TensorRT, so there is no cache of TensorRT engines";
 
 MemoryPairs& memory_pairs() {
     static MemoryPairs instance;

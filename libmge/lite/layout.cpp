@@ -28,7 +28,7 @@ constexpr ElementType element_types[] = {
 const ElementType& element_type(LiteDataType type) {
     auto number = static_cast<size_t>(type);
     if (number >= std::size(element_types))
-        throw Error(mge::text("there is no data type ", static_cast<int>(type), "; they are 0 to ",
+        throw Error(mge::text("there is no data type ", static_cast<int>(type), "; the values are 0 to ",
                               std::size(element_types) - 1));
     return element_types[number];
 }

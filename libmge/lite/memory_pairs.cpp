@@ -52,7 +52,7 @@ void* MemoryPairs::physical(const void* virtual_address, LiteDeviceType device) 
     std::lock_guard lock(mutex_);
     auto found = before(address, device);
     if (found == pieces_.end() || address - found->first.second >= found->second.bytes)
-        throw Error(mge::text("the address ", virtual_address, " is in no registered memory pair"));
+        throw Error(mge::text("the address ", virtual_address, " is not in a registered memory pair"));
     return static_cast<char*>(found->second.physical) + (address - found->first.second);
 }
 

@@ -39,8 +39,9 @@ ModelBytes aligned(const ModelBytes& file) {
 void keep_cache(const mge::PackedParts& parts, const std::string& label, ModelFile& result) {
     if (parts.cache.empty()) return;
     if (!parts.is_fast_run_cache) {
-        mge::log_message(mge::LogLevel::info,
-                         text("'", label, "': its cache is of another device's compiler and not used"));
+        mge::log_message(
+            mge::LogLevel::info,
+            text("'", label, "': its cache comes from another device's compiler and is not used"));
         return;
     }
     if (parts.cache_parser != mge::default_cache_parser)
@@ -98,7 +99,7 @@ ModelFile read_model_file(const void* data, size_t bytes, const Configuration& g
         use_default_log_level();
         if (!data || !bytes) throw Error("a model in memory needs an address and a number of bytes");
         if (bytes > PTRDIFF_MAX)
-            throw Error(text("a model in memory has ", bytes, " bytes, more than there are"));
+            throw Error(text("a model in memory has ", bytes, " bytes, more than the address space holds"));
         std::span content(static_cast<const std::byte*>(data), bytes);
         ModelBytes file{content, nullptr, "model in memory"};
         auto options = envelope_options(given, [&] { return mge::is_packed(content); });

@@ -30,7 +30,7 @@ constexpr std::array<int64_t, 3> known_version{1, 13, 0};
 class Part {
 public:
     Part(const Json& json, std::string way) : json_(json), way_(std::move(way)) {
-        if (!json.is_object()) fail("has to be an object");
+        if (!json.is_object()) fail("must be an object");
     }
 
     [[noreturn]] void fail(const std::string& what) const {
@@ -170,7 +170,7 @@ void read_ios(const Part& part, const char* key, std::vector<IO>& list) {
     for (auto& entry : part.list(key)) {
         std::string name;
         entry.read("name", name);
-        if (std::ranges::find(names, name) != names.end()) entry.fail(text("is a second '", name, "'"));
+        if (std::ranges::find(names, name) != names.end()) entry.fail(text("repeats the name '", name, "'"));
         names.push_back(name);
         read_io(entry, list);
     }
@@ -245,7 +245,7 @@ std::optional<int64_t> find_number(const IsolatedConfig& isolated, std::initiali
         if (found == isolated.end()) continue;
         auto number = number_in<bool, int32_t, uint32_t, int8_t, uint8_t, int64_t, uint64_t>(found->second);
         if (!number)
-            throw Error(text("the parser of the packed model's information gave no number as ", key));
+            throw Error(text("the parser of the packed model's information returned no number as ", key));
         return number;
     }
     return std::nullopt;
@@ -260,7 +260,7 @@ void apply_isolated(const IsolatedConfig& isolated, Configuration& configuration
         configuration.is_in_place = *on != 0;
     if (find_number(isolated, {"use_tensorrt"}).value_or(0))
         throw Error(
-            "the information of the packed model asks for TensorRT (use_tensorrt), which this build does not "
+            "the information of the packed model requests TensorRT (use_tensorrt), which this build does not "
             "have; ExtraConfig::disable_configure_by_model_info loads the model without it");
 }
 

@@ -35,7 +35,7 @@ const Port& at(const std::vector<Port>& ports, size_t i, const char* kind) {
 const std::shared_ptr<Tensor>& tensor_of(const Input& input) {
     if (input.is_discrete())
         throw Error(mge::text("input '", input.io.name,
-                              "' is discrete: get_discrete_tensors() gives the tensors of its images"));
+                              "' is discrete: get_discrete_tensors() returns the tensors of its images"));
     return input.tensor;
 }
 

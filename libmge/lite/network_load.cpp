@@ -42,9 +42,9 @@ OutputMemory output_memory(const mge::CompileOptions& options, bool have_shapes)
 void require_cpu_settings(const Settings& settings, mge::DeviceId device) {
     if (device.is_host()) return;
     if (settings.configuration.is_in_place)
-        throw Error("in-place mode is for CPUs; the network runs on another device");
+        throw Error("in-place mode works only on CPUs; the network runs on another device");
     if (settings.threads() > 1)
-        throw Error("a number of threads is for CPUs; the network runs on another device");
+        throw Error("a number of threads can be set only for CPUs; the network runs on another device");
 }
 
 // The model's device, otherwise the CPU.
@@ -58,9 +58,9 @@ mge::DeviceId place_in(const mge::Graph& graph) {
 
 void require_asynchronous(const Settings& settings) {
     if (settings.configuration.is_in_place)
-        throw Error("set_async_callback: in place forward() computes, and nothing happens later");
+        throw Error("set_async_callback: in in-place mode forward() computes before it returns");
     if (settings.configuration.config.options.force_output_use_user_specified_memory)
-        throw Error("set_async_callback: not with force_output_use_user_specified_memory");
+        throw Error("set_async_callback: not allowed with force_output_use_user_specified_memory");
 }
 
 Network::NetworkImplBase::NetworkImplBase(const Config& config, const NetworkIO& io) {
@@ -76,7 +76,7 @@ void Network::NetworkImplBase::require_loaded(const char* what) const {
 }
 
 void Network::NetworkImplBase::require_not_loaded(const char* what) const {
-    if (loaded_) throw Error(mge::text(what, ": a model is loaded already; this has to come before"));
+    if (loaded_) throw Error(mge::text(what, ": a model is already loaded; call this before loading"));
 }
 
 bool Network::NetworkImplBase::is_on_cpu() const {
@@ -118,7 +118,8 @@ void Network::NetworkImplBase::load(ModelFile file, std::string name) {
 
 void Network::NetworkImplBase::share_weights(NetworkImplBase& source) {
     source.require_loaded("shared_weight_with_network");
-    if (&source == this) throw Error("shared_weight_with_network: a network has its own weights already");
+    if (&source == this)
+        throw Error("shared_weight_with_network: a network already shares its weights with itself");
     auto loaded = std::make_unique<Loaded>();
     loaded->settings = settings_;
     loaded->extra_info = source.loaded_->extra_info;
@@ -300,20 +301,23 @@ Runner& Network::NetworkImplBase::runner_for(Loaded& loaded, const mge::TensorSp
 
 void Network::NetworkImplBase::share_memory(NetworkImplBase& source) {
     require_not_loaded("share_runtime_memory_with");
-    if (&source == this) throw Error("share_runtime_memory_with: a network has its own memory already");
+    if (&source == this)
+        throw Error("share_runtime_memory_with: a network already shares its memory with itself");
     if (allocator_)
         throw Error(
-            "share_runtime_memory_with: this network has its own allocator; set it for the other one");
+            "share_runtime_memory_with: this network has its own allocator; set the allocator of the other "
+            "network instead");
     memory_ = source.memory_;
     has_shared_memory_ = true;
 }
 
 void Network::NetworkImplBase::set_allocator(std::shared_ptr<Allocator> allocator) {
     require_not_loaded("set_memory_allocator");
-    if (!allocator) throw Error("set_memory_allocator: there is no allocator");
+    if (!allocator) throw Error("set_memory_allocator: the allocator is null");
     if (has_shared_memory_)
         throw Error(
-            "set_memory_allocator: this network has the memory of another one; give it the allocator");
+            "set_memory_allocator: this network uses the memory of another one; set the allocator of that "
+            "network");
     allocator_ = user_memory(std::move(allocator));
     memory_ = std::make_shared<mge::ContextMemory>(allocator_);
 }

@@ -110,7 +110,7 @@ std::shared_ptr<Tensor> make_tensor(mge::DeviceId device, bool is_pinned,
 mge::TensorSpec Input::spec() const {
     auto& layout = TensorHelper::impl(*tensor).layout();
     if (layout.ndim == 0)
-        throw Error(mge::text("input '", io.name, "' has no layout: the model does not say its shape"));
+        throw Error(mge::text("input '", io.name, "' has no layout: the model does not declare its shape"));
     auto spec = spec_of(layout);
     if (spec.dtype != dtype)
         throw Error(mge::text("input '", io.name, "' is ", text_of(layout), "; the model reads ", dtype));
@@ -125,7 +125,7 @@ void Input::shape_images() {
         auto& layout = TensorHelper::impl(*image).layout();
         if (layout.ndim == 0 || layout.shapes[0] != 1 || !(layout == one))
             throw Error(mge::text("an image of the discrete input '", io.name, "' is ", text_of(layout),
-                                  "; each has a first extent of 1, and all are alike"));
+                                  "; each must have a first dimension of 1, and all must be equal"));
     }
     one.shapes[0] = images.size();
     tensor->set_layout(one);
@@ -154,7 +154,7 @@ std::vector<Input> make_inputs(const mge::Graph& graph, const NetworkIO& io, con
     }
     if (!options.discrete_input.empty() && std::ranges::find(names, options.discrete_input) == names.end())
         throw Error(mge::text("the model has no input '", options.discrete_input,
-                              "', which the configuration calls discrete; it has ", mge::joined(names)));
+                              "', which the configuration names as discrete; it has ", mge::joined(names)));
     return inputs;
 }
 
@@ -172,7 +172,8 @@ std::vector<Output> make_outputs(const mge::Graph& graph, const NetworkIO& io, c
     }
     if (options.configured_outputs_only && outputs.empty())
         throw Error(
-            mge::text("the NetworkIO names no output of the model, and no others are to be computed; it has ",
+            mge::text("the NetworkIO names no output of the model, and compute_only_configured_output() "
+                      "excludes all others; the model has ",
                       mge::joined(names)));
     return outputs;
 }

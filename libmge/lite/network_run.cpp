@@ -79,7 +79,8 @@ void Network::NetworkImplBase::end(std::unique_ptr<NetworkImplBase> network) {
     try {
         mge::start_thread([ended] { std::unique_ptr<NetworkImplBase> ended_network(ended); }).detach();
     } catch (const mge::Error&) {
-        mge::log_message(mge::LogLevel::error, "a network that was destroyed in a callback stays: no thread");
+        mge::log_message(mge::LogLevel::error,
+                         "a network that was destroyed in a callback is kept: no thread");
     }
 }
 
@@ -189,7 +190,8 @@ void Network::NetworkImplBase::wait() {
     if (!is_pending_) return;
     if (forget_lost_run())
         throw Error(
-            "wait: the run was under way when this process was forked, and its thread is the parent's; call "
+            "wait: the run was in flight when this process was forked, and its thread belongs to the parent; "
+            "call "
             "forward() again");
     turn_.wait();
     is_pending_ = false;
@@ -230,8 +232,8 @@ void Network::NetworkImplBase::write_records() {
 
 void Network::NetworkImplBase::require_outside(const char* what) const {
     if (Inside::find(this))
-        throw Error(
-            mge::text(what, ": it was called inside of a callback of the network, which has to be over"));
+        throw Error(mge::text(
+            what, ": it was called inside of a callback of the network; call it after the callback returns"));
 }
 
 void Network::NetworkImplBase::set_callbacks(const std::function<void(Callbacks&)>& change) {

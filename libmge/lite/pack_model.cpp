@@ -53,8 +53,7 @@ struct ModelPacker::Parts {
         if (model.empty()) throw Error(mge::text("there is no model to pack into '", out, "'"));
         auto kind = mge::recognise_model(bytes_of(model));
         if (kind == mge::ModelKind::packed)
-            throw Error(
-                "the model to pack is packed already; `mge-dump unpack` gives the model that is in it");
+            throw Error("the model to pack is already packed; `mge-dump unpack` extracts its model");
         if (mge::is_plain_cipher(header.model_cipher) && !kind)
             throw Error(
                 "the model to pack has an unknown format; set_header() sets its cipher if it has one");

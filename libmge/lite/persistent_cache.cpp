@@ -45,7 +45,7 @@ FileKind examine(const std::string& path, std::vector<CacheRow>& rows) {
     if (mge::is_own_cache(file->bytes())) return FileKind::ours;
     if (mge::is_encrypted(file->bytes()))
         throw Error(text("fast-run cache '", path,
-                         "' is encrypted, which Lite does not open; decrypt it "
+                         "' is encrypted, but Lite opens only plain caches; decrypt it "
                          "first (mge-crypt decrypt)"));
     rows = parse_cache(file->bytes(), path);
     return FileKind::megengine;
@@ -58,12 +58,12 @@ std::shared_ptr<FastrunCache> open_file(const std::string& path, FileKind kind, 
     try {
         return FastrunCache::made_tolerant(FastrunCache::open(path, durability, wait));
     } catch (const mge::DamagedCache& e) {
-        mge::log_warning(text(e.what(), "; going on without it"));
+        mge::log_warning(text(e.what(), "; it is not used"));
         return FastrunCache::in_memory();
     } catch (const mge::ModelError&) {
         throw;
     } catch (const mge::UserError& e) {
-        mge::log_warning(text(e.what(), "; what is measured is not kept"));
+        mge::log_warning(text(e.what(), "; new measurements are not saved"));
         if (kind == FileKind::none) return FastrunCache::in_memory();
         return FastrunCache::from_bytes(FastrunCache::open_read_only(path, wait)->bytes(), in_memory);
     }
@@ -74,7 +74,7 @@ bool set_aside(const std::string& path) {
     fs::rename(path, path + megengine_suffix, refused);
     if (refused)
         mge::log_warning(text("fast-run cache '", path, "' is MegEngine's and cannot be replaced: ",
-                              refused.message(), "; what is measured is not kept"));
+                              refused.message(), "; new measurements are not saved"));
     return !refused;
 }
 
@@ -83,7 +83,7 @@ void merge_tolerantly(FastrunCache& cache, std::span<const CacheRow> rows) {
     try {
         cache.merge(rows);
     } catch (const mge::Error& e) {
-        mge::log_warning(text(e.what(), "; going on without what was known before"));
+        mge::log_warning(text(e.what(), "; earlier measurements are not used"));
     }
 }
 
@@ -92,7 +92,7 @@ std::vector<CacheRow> rows_tolerantly(FastrunCache& cache) {
     try {
         return cache.rows();
     } catch (const mge::Error& e) {
-        mge::log_warning(text(e.what(), "; going on without what was known before"));
+        mge::log_warning(text(e.what(), "; earlier measurements are not used"));
         return {};
     }
 }

@@ -108,7 +108,7 @@ void Runner::require_given(const Output& output, const Layout& wanted) const {
     if (!TensorHelper::impl(*output.tensor).current_address())
         throw Error(mge::text("output '", output.io.name, "' of ", text_of(wanted),
                               " has no memory, or not enough: with force_output_use_user_specified_memory "
-                              "reset() gives it"));
+                              "reset() provides it"));
 }
 
 // A kernel that writes an output may still read the inputs.

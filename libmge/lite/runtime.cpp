@@ -12,7 +12,7 @@ namespace {
 using Impl = Network::NetworkImplBase;
 
 Impl& impl_of(const std::shared_ptr<Network>& network, const char* what) {
-    if (!network) throw Error(mge::text(what, ": there is no network"));
+    if (!network) throw Error(mge::text(what, ": the network is null"));
     return NetworkHelper::impl(*network);
 }
 
@@ -44,7 +44,7 @@ void Runtime::set_runtime_thread_affinity(std::shared_ptr<Network> network,
     constexpr auto what = "set_runtime_thread_affinity";
     auto& impl = on_cpu(network, what);
     impl.require_loaded(what);
-    if (!thread_affinity_callback) throw Error(mge::text(what, ": there is no callback"));
+    if (!thread_affinity_callback) throw Error(mge::text(what, ": the callback is null"));
     impl.call_in_threads(thread_affinity_callback);
 }
 
@@ -126,7 +126,7 @@ void Runtime::dump_layout_transform_model(std::shared_ptr<Network> network,
     auto& impl = impl_of(network, what);
     impl.require_loaded(what);
     if (!impl.settings().measures_layouts)
-        throw Error(mge::text(what, ": enable_global_layout_transform() has to come before loading"));
+        throw Error(mge::text(what, ": call enable_global_layout_transform() before loading"));
     as_lite_error([&] {
         mge::Model model = impl.model()->model();
         mge::store_options(model, impl.compile_options(), impl.program());

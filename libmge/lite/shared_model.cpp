@@ -31,8 +31,7 @@ SharedModel::SharedModel(mge::Model model, std::string name)
 
 std::vector<mge::TensorSpec> SharedModel::output_specs(const mge::TensorSpecs& inputs) const {
     std::lock_guard lock(mutex_);
-    if (is_forgotten_)
-        throw Error("the shapes are fixed: with comp_node_seq_record_level 2 the graph is given up");
+    if (is_forgotten_) throw Error("the shapes are fixed: comp_node_seq_record_level 2 frees the graph");
     auto shaped = mge::infer_shapes(model_.graph, inputs);
     std::vector<mge::TensorSpec> specs;
     for (auto id : shaped.outputs()) specs.push_back(shaped.value(id).spec);
@@ -65,7 +64,7 @@ mge::Graph SharedModel::graph_for(const ProgramRequest& request) const {
 
 std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& request) const {
     if (is_forgotten_)
-        throw Error("nothing more can be compiled: with comp_node_seq_record_level 2 the graph is given up");
+        throw Error("nothing more can be compiled: comp_node_seq_record_level 2 frees the graph");
     auto graph = graph_for(request);
     auto options = request.options;
     options.uploads = uploads_;
@@ -76,7 +75,8 @@ std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& r
     } catch (const mge::DeviceError& e) {
         if (options.algorithms.empty()) throw;
         // The file comes from a machine that could do more.
-        mge::log_warning(mge::text(name_, ": an algorithm stored in the model is missing here: ", e.what()));
+        mge::log_warning(
+            mge::text(name_, ": this build lacks an algorithm that is stored in the model: ", e.what()));
         options.algorithms.clear();
         return mge::Program::compile(graph, request.inputs, options);
     }

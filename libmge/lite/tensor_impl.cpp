@@ -114,7 +114,7 @@ void Tensor::TensorImplBase::copy_from(TensorImplBase& source) {
         set_layout(source.layout());
     else if (!(layout() == source.layout()))
         throw Error(mge::text("copy_from: a tensor of ", text_of(source.layout()), " into a slice of ",
-                              text_of(layout()), " with gaps, whose layout stays"));
+                              text_of(layout()), " with gaps, whose layout cannot change"));
     std::byte* to = address();
     copy_view({view_, place(), to}, {source.view_, source.place(), from});
 }

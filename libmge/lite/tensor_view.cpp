@@ -19,7 +19,8 @@ void check(const Layout& layout) {
     size_t bytes = layout.get_elem_size();
     for (size_t extent : std::span(layout.shapes, layout.ndim))
         if (__builtin_mul_overflow(bytes, std::max<size_t>(extent, 1), &bytes) || bytes > INT64_MAX)
-            throw Error(mge::text("a tensor of ", text_of(layout), " has more bytes than there are"));
+            throw Error(
+                mge::text("a tensor of ", text_of(layout), " has more bytes than the address space holds"));
 }
 
 void check_axis(size_t axis, size_t start, size_t end, size_t step, size_t extent) {
@@ -28,7 +29,7 @@ void check_axis(size_t axis, size_t start, size_t end, size_t step, size_t exten
                          ": ");
     };
     if (step == 0) throw Error(mge::text(who(), "steps are 1 or more"));
-    if (start > end) throw Error(mge::text(who(), "it starts after its end"));
+    if (start > end) throw Error(mge::text(who(), "the start is after the end"));
     if (end > extent) throw Error(mge::text(who(), "the dimension has ", mge::counted(extent, "element")));
 }
 
@@ -38,7 +39,7 @@ std::optional<size_t> find_rest(std::span<const int> shape) {
     for (size_t i = 0; i < shape.size(); ++i) {
         if (shape[i] >= 0) continue;
         if (shape[i] != -1)
-            throw Error(mge::text("reshape: dimension ", i, " is ", shape[i], "; only -1 is below 0"));
+            throw Error(mge::text("reshape: dimension ", i, " is ", shape[i], "; only -1 may be negative"));
         if (rest) throw Error(mge::text("reshape: dimensions ", *rest, " and ", i, " are both -1"));
         rest = i;
     }
@@ -96,7 +97,7 @@ size_t TensorView::offset_of(Numbers index) const {
 TensorView::Part TensorView::part(Numbers start, Numbers end, Numbers step) const {
     if (start.size() != end.size() || (!step.empty() && step.size() != start.size()))
         throw Error(mge::text("slice: start, end and step have ", start.size(), ", ", end.size(), " and ",
-                              step.size(), " numbers; they have equally many, step may have none"));
+                              step.size(), " numbers; all must have the same number, step may be empty"));
     if (start.size() > rank())
         throw Error(mge::text("slice: ", mge::counted(start.size(), "number"), " for a tensor of ",
                               text_of(layout_)));
@@ -121,7 +122,7 @@ TensorView TensorView::reshaped(std::span<const int> shape) const {
     if (rank() == 0) throw Error("reshape: the tensor has no layout");
     if (!is_dense()) throw Error("reshape: the tensor is a slice with gaps; copy it to another one first");
     if (shape.empty() || shape.size() > Layout::MAXDIM)
-        throw Error(mge::text("reshape to ", shape.size(), " dimensions; there are 1 to ", Layout::MAXDIM));
+        throw Error(mge::text("reshape to ", shape.size(), " dimensions; allowed are 1 to ", Layout::MAXDIM));
     auto rest = find_rest(shape);
     Layout layout{{}, shape.size(), layout_.data_type};
     size_t count = 1;
@@ -134,7 +135,8 @@ TensorView TensorView::reshaped(std::span<const int> shape) const {
     if (rest && fits) layout.shapes[*rest] = elements() / count;
     if (!fits)
         throw Error(mge::text("reshape: a tensor of ", text_of(layout_), " has ", elements(),
-                              " elements, which do not make ", text_of(layout), rest ? " times a rest" : ""));
+                              " elements, which do not fill ", text_of(layout),
+                              rest ? " times another size" : ""));
     return TensorView(layout);
 }
 

@@ -18,8 +18,8 @@ struct UserPiece {
         : allocator(std::move(from)), place(where) {
         data = allocator->allocate(device_type_of(place), place.index, bytes, alignment);
         if (!data)
-            throw mge::MemoryError(
-                mge::text("the user's allocator gave no ", bytes, " bytes on ", mge::physical_name(place)));
+            throw mge::MemoryError(mge::text("the user's allocator did not provide ", bytes, " bytes on ",
+                                             mge::physical_name(place)));
     }
     ~UserPiece() { allocator->free(device_type_of(place), place.index, data); }
     UserPiece(const UserPiece&) = delete;

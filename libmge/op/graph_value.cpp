@@ -7,8 +7,8 @@ namespace mge {
 
 void throw_graph_value(std::string_view who) {
     throw_user(who,
-               "an input is a value of a graph and has no elements here; use it inside of the function that "
-               "is recorded, in C++ while an InterpreterScope of its builder is open: "
+               "an input is a value of a graph and has no elements here; use it inside of the "
+               "recorded function, in C++ while an InterpreterScope of its builder is open: "
                "InterpreterScope scope(builder)");
 }
 

@@ -8,10 +8,9 @@ namespace mge {
 void require_int32_places(std::string_view op, int64_t elements) {
     constexpr int64_t most = int64_t(1) << 31;
     if (elements > most)
-        throw_user(op,
-                   text("the result is int32, which has no number for all places of ", elements,
-                        " elements: the most are ", most),
-                   ErrorClass::value);
+        throw_user(
+            op, text("the result is int32, which cannot index ", elements, " elements; the limit is ", most),
+            ErrorClass::value);
 }
 
 }  // namespace mge

@@ -41,7 +41,7 @@ const DeviceId* common_place(const OpInfo& op, size_t count, At at) {
         } else if (!found) {
             found = place;
         } else if (!(*found == *place)) {
-            throw_user(op.name, text("its inputs lie on different devices, ", logical_name(*found), " and ",
+            throw_user(op.name, text("its inputs are on different devices, ", logical_name(*found), " and ",
                                      logical_name(*place), "; move one of them with .to()"));
         }
     }
@@ -98,7 +98,7 @@ IntList host_values(const Tensor& given) {
         else if (tensor.dtype() == DType::i64)
             values[i] = tensor.data<int64_t>()[i];
         else
-            throw_user("shape", text("a shape or index has to be int32, got ", tensor.dtype()),
+            throw_user("shape", text("a shape or index must be int32, got ", tensor.dtype()),
                        ErrorClass::type);
     }
     return values;

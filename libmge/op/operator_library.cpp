@@ -78,8 +78,9 @@ void check_definition(std::string_view label, const OpInfo& op) {
     for (auto [output, input] : op.in_place)
         if (output < 0 || input < 0 || size_t(output) >= op.outputs.size() ||
             size_t(input) >= op.inputs.size())
-            fail(label, text("operator '", op.name, "': its output ", output, " cannot be in place of input ",
-                             input, ": there are ", op.outputs.size(), " and ", op.inputs.size()));
+            fail(label, text("operator '", op.name, "': its output ", output,
+                             " cannot be computed in place of input ", input, ": there are ",
+                             op.outputs.size(), " and ", op.inputs.size()));
 }
 
 void check_kernels(std::string_view label, const OpInfo& op, std::span<const KernelEntry> entries) {
@@ -110,13 +111,13 @@ void check_library(std::string_view label, const OperatorLibrary& library) {
     }
     for (auto& entry : library.kernels)
         if (std::ranges::find(library.ops, entry.op) == library.ops.end())
-            fail(label, "has kernels of an operator that is not its own");
+            fail(label, "has kernels of another library's operator");
 }
 
 void add_names(std::string_view label, Snapshot& snapshot, const AddedLibrary& library) {
     for (auto* added : snapshot.libraries)
         if (added->name == library.name)
-            fail(label, text("a library named '", library.name, "' is there already",
+            fail(label, text("a library named '", library.name, "' is already loaded",
                              added->path.empty() ? "" : ", from '" + added->path + "'"));
     for (auto* op : library.ops) {
         if (const OpInfo* taken = find_op(op->name)) {
@@ -145,14 +146,13 @@ void check_backend(std::string_view label, const Backend& backend) {
                          backend_abi, "; build it again with the headers of mge ", version));
     std::string_view name = backend.name ? backend.name : "";
     bool is_word = !name.empty() && std::ranges::all_of(name, [](char c) { return 'a' <= c && c <= 'z'; });
-    if (!is_word)
-        fail(label, text("'", name, "' cannot be a kind of devices: its name needs letters a to z alone"));
+    if (!is_word) fail(label, text("'", name, "' cannot name a kind of device: use only letters a to z"));
     if (std::ranges::find(cpus, name) != std::end(cpus))
         fail(label, text("the name '", name, "' is taken by the CPU"));
     constexpr int most_devices = 256;
     if (backend.device_count < 1 || backend.device_count > most_devices || !backend.open_device)
-        fail(label, text("its devices '", name, "' lack their count, from 1 to ", most_devices,
-                         ", or the function that opens one"));
+        fail(label, text("its devices '", name, "' need a count from 1 to ", most_devices,
+                         " and a function that opens one"));
 }
 
 void check_offer(std::string_view label, const Offer& offer) {
@@ -235,7 +235,7 @@ const T* query(const std::string& path, void* handle, const char* symbol) {
     } catch (const std::exception& e) {
         fail(path, text(symbol, "() failed: ", e.what()));
     }
-    if (!answer) fail(path, text(symbol, "() gave nothing"));
+    if (!answer) fail(path, text(symbol, "() returned null"));
     return answer;
 }
 
@@ -263,7 +263,7 @@ const AddedLibrary& load_operators(const std::string& given, const char* symbol)
     FileIdentity file = identify(path);
     auto known = all.files.find(path);
     if (known != all.files.end() && !(known->second == file))
-        fail(path, "the file has changed since this process loaded it; give the new one another name");
+        fail(path, "the file has changed since this process loaded it; rename the new file");
     LibraryHandle handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
     if (!handle) fail(path, text("cannot be loaded: ", ::dlerror()));
     if (known == all.files.end()) known = all.files.emplace(path, file).first;

@@ -22,7 +22,7 @@ namespace {
     }
     for (auto& spec : owned.outputs) outputs.push_back(empty_tensor(spec, problem.device));
     launch(reference, prepared, {queue_of(problem.device)}, inputs, outputs);
-    MGE_CHECK(false, op.name, " found what is wrong on a GPU only");
+    MGE_CHECK(false, op.name, " found an error only on a GPU");
     __builtin_unreachable();
 }
 

@@ -126,7 +126,7 @@ Extent operator*(const Extent& a, const Extent& b) {
 }
 
 Extent floor_div(const Extent& a, const Extent& b) {
-    if (b.is(0)) throw_user("shape", "an extent is divided by 0", ErrorClass::value);
+    if (b.is(0)) throw_user("shape", "a dimension is divided by 0", ErrorClass::value);
     if (are_numbers(a, b)) return floored(a.raw(), b.raw());
     if (b.is(1)) return a;
     if (b.is_number() && b.raw() < 0) return floor_div(-a, -b);

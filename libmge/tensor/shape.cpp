@@ -112,7 +112,7 @@ Shape broadcast_shapes(std::string_view who, const Shape& a, const Shape& b) {
         if (x.is(y) || y.is(1)) continue;
         auto both = x.is(1) ? std::optional(y) : broadcast_extents(who, x, y);
         if (!both)
-            throw_user(who, text("shapes ", a, " and ", b, " do not broadcast: extents must be equal or 1"));
+            throw_user(who, text("shapes ", a, " and ", b, " do not broadcast: sizes must be equal or 1"));
         result.set(i + offset, *both);
     }
     return result;

@@ -178,7 +178,7 @@ def check_model(service: Service) -> None:
     except RuntimeError as error:
         if service.key_file is not None:
             raise ServeError(CRYPTO, str(error)) from None
-        if "is encrypted by" in str(error):
+        if "is encrypted with" in str(error):
             raise ServeError(
                 CRYPTO, f"{service.model} is encrypted; --key-file names its key"
             ) from None

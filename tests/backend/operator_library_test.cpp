@@ -107,7 +107,7 @@ TEST(OperatorLibrary, ReportsErrorsAndAddsNothing) {
     EXPECT_THAT(load_error_of("no_kernels"), HasSubstr("operator 'test_other' has an empty list of kernels"));
     cube();
     EXPECT_THAT(load_error_of("same_library"),
-                HasSubstr("a library named 'test_operators' is there already"));
+                HasSubstr("a library named 'test_operators' is already loaded"));
     EXPECT_THAT(load_error_of("same_operator"),
                 HasSubstr("the name 'test_cube' is taken by an operator of library 'test_operators'"));
 }
@@ -142,7 +142,7 @@ TEST(OperatorLibrary, RefusesInvalidDevices) {
     load_operators(library("devices"));
     EXPECT_THAT(load_error_of("same_devices"), HasSubstr("a backend named 'some' is loaded already"));
     EXPECT_THAT(load_error_of("devices_of_cpu"), HasSubstr("the name 'cpu' is taken by the CPU"));
-    EXPECT_THAT(load_error_of("wrong_devices"), HasSubstr("'two2' cannot be a kind of devices"));
+    EXPECT_THAT(load_error_of("wrong_devices"), HasSubstr("'two2' cannot name a kind of device"));
 }
 
 TEST(OperatorLibrary, RefusesAFileThatIsNotALibrary) {

@@ -58,8 +58,9 @@ TEST_F(Decryption, RunsUserFunctions) {
     EXPECT_EQ(mge::cipher_names().size(), before + 1);
     EXPECT_EQ(error_of_loading(stored(15), "just_xor"), "");
     EXPECT_THAT(error_of([] { register_decryption_and_key("just_xor", exclusive_or, {15}); }),
-                HasSubstr("already a cipher 'just_xor'"));
-    EXPECT_THAT(error_of_loading(stored(16), "just_xor"), HasSubstr("is not a model: a wrong key"));
+                HasSubstr("a cipher has this name already: 'just_xor'"));
+    EXPECT_THAT(error_of_loading(stored(16), "just_xor"),
+                HasSubstr("is not a model: the key or the cipher is wrong"));
     for (const char* name : {"", "NONE", "AES_default", "aes-256-gcm"})
         EXPECT_NE(error_of([&] { register_decryption_and_key(name, exclusive_or, {15}); }), "") << name;
     EXPECT_NE(error_of([] { register_decryption_and_key("no function", {}, {15}); }), "");
@@ -84,7 +85,7 @@ TEST_F(Decryption, GetsAnotherFunctionOrKey) {
 
 TEST_F(Decryption, InvalidIsAnError) {
     register_decryption_and_key("nothing", [](auto...) { return std::vector<uint8_t>(); }, {});
-    EXPECT_THAT(error_of_loading(mlp, "nothing"), HasSubstr("gave nothing"));
+    EXPECT_THAT(error_of_loading(mlp, "nothing"), HasSubstr("returned no data"));
     register_decryption_and_key("half",
                                 [](const void* in, size_t size, auto&) {
                                     auto* first = static_cast<const uint8_t*>(in);

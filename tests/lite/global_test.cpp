@@ -121,7 +121,8 @@ TEST(MemoryPairs, AreFoundByRange) {
     EXPECT_EQ(lookup_physic_ptr(memory + 16, LITE_CUDA), physical);
     EXPECT_EQ(lookup_physic_ptr(memory + 31, LITE_CUDA), reinterpret_cast<void*>(0x100f));
     for (char* outside : {memory, memory + 15, memory + 32})
-        EXPECT_THAT(error_of([&] { lookup_physic_ptr(outside, LITE_CUDA); }), HasSubstr("no registered"));
+        EXPECT_THAT(error_of([&] { lookup_physic_ptr(outside, LITE_CUDA); }),
+                    HasSubstr("not in a registered"));
     EXPECT_NE(error_of([&] { lookup_physic_ptr(memory + 16, LITE_CPU); }), "");
 
     for (auto [at, bytes] : {std::pair{16, 16}, {31, 1}, {0, 17}, {0, 64}, {20, 2}, {31, 30}})

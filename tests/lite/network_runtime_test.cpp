@@ -76,7 +76,7 @@ TEST(NetworkRuntime, AffinityWithOneThread) {
     EXPECT_THROW(Runtime::set_runtime_thread_affinity(network, [](int) { throw std::domain_error("no"); }),
                  std::domain_error);
     EXPECT_THAT(error_of([&] { Runtime::set_runtime_thread_affinity(network, nullptr); }),
-                HasSubstr("no callback"));
+                HasSubstr("the callback is null"));
 }
 
 // Each of them is compiled, and of so many the oldest are forgotten.

@@ -226,7 +226,7 @@ TEST(NetworkSharing, UserAllocatorProvidesAllMemory) {
     Runtime::set_memory_allocator(network, allocator);
     EXPECT_THAT(error_of([&] { network->load_model(classifier()); }), HasSubstr("allocator gave no"));
     EXPECT_THAT(error_of([&] { Runtime::set_memory_allocator(network, nullptr); }),
-                HasSubstr("no allocator"));
+                HasSubstr("the allocator is null"));
 }
 
 // 24 networks that 8 threads take turns with.

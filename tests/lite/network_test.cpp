@@ -248,7 +248,7 @@ TEST(Network, RejectsCallsInTheWrongPhase) {
     EXPECT_THAT(error_of([&] { Runtime::dump_layout_transform_model(network, "x.mge"); }),
                 HasSubstr("no model is loaded"));
     EXPECT_THAT(error_of([&] { Runtime::use_tensorrt(network); }), HasSubstr("TensorRT"));
-    EXPECT_THAT(error_of([&] { Runtime::set_cpu_inplace_mode(nullptr); }), HasSubstr("there is no network"));
+    EXPECT_THAT(error_of([&] { Runtime::set_cpu_inplace_mode(nullptr); }), HasSubstr("the network is null"));
     network->load_model(sum_and_difference());
     auto source = load(sum_and_difference());
     std::vector<std::function<void()>> too_late{[&] { network->set_device_id(1); },

@@ -84,7 +84,7 @@ TEST(LiteTensor, InvalidLayouts) {
     EXPECT_THAT(error_of([&] {
                     tensor.set_layout(layout({size_t(1) << 40, 0, size_t(1) << 40}));
                 }),
-                HasSubstr("more bytes than there are"));
+                HasSubstr("more bytes than the address space holds"));
     EXPECT_THAT(error_of([&] { tensor.set_layout(layout({1}, LiteDataType(9))); }),
                 HasSubstr("no data type 9"));
     EXPECT_EQ(tensor.get_layout(), seven);
@@ -215,13 +215,13 @@ TEST(LiteTensor, Reshape) {
     auto error = [&](std::vector<int> shape) { return error_of([&] { tensor.reshape(shape); }); };
     EXPECT_THAT(error({-1, 8, -1}), HasSubstr("dimensions 0 and 2 are both -1"));
     EXPECT_THAT(error({-1, 7}),
-                HasSubstr("has 640000 elements, which do not make int32 {1, 7} times a rest"));
-    EXPECT_THAT(error({8, 8, 100}), HasSubstr("do not make int32 {8, 8, 100}"));
-    EXPECT_THAT(error({0, -1}), HasSubstr("do not make"));
+                HasSubstr("has 640000 elements, which do not fill int32 {1, 7} times another size"));
+    EXPECT_THAT(error({8, 8, 100}), HasSubstr("do not fill int32 {8, 8, 100}"));
+    EXPECT_THAT(error({0, -1}), HasSubstr("do not fill"));
     EXPECT_THAT(error({-3}), HasSubstr("dimension 0 is -3"));
     EXPECT_THAT(error({}), HasSubstr("reshape to 0 dimensions"));
     EXPECT_THAT(error({1, 1, 1, 1, 1, 1, 1, 640000}), HasSubstr("reshape to 8 dimensions"));
-    EXPECT_THAT(error({1 << 30, 1 << 30, 1 << 30}), HasSubstr("do not make"));
+    EXPECT_THAT(error({1 << 30, 1 << 30, 1 << 30}), HasSubstr("do not fill"));
     EXPECT_EQ(tensor.get_layout(), layout({8, 8, 100, 100}, LITE_INT));
     tensor.reshape({-1, 200});
     EXPECT_EQ(tensor.get_layout(), layout({3200, 200}, LITE_INT));
@@ -263,7 +263,7 @@ TEST(LiteTensor, InvalidSlices) {
     EXPECT_THAT(error({1}, {2, 3}), HasSubstr("start, end and step have 1, 2 and 0 numbers"));
     EXPECT_THAT(error({1, 2}, {2, 3}, {1}), HasSubstr("2, 2 and 1 numbers;"));
     EXPECT_THAT(error({0, 0, 0}, {1, 1, 1}), HasSubstr("3 numbers for a tensor of float32 {4, 8}"));
-    EXPECT_THAT(error({3}, {2}), HasSubstr("it starts after its end"));
+    EXPECT_THAT(error({3}, {2}), HasSubstr("the start is after the end"));
     EXPECT_THAT(error({0, 3}, {4, 9}),
                 HasSubstr("dimension 1 from 3 to 9 in steps of 1: the dimension has 8 elements"));
     EXPECT_THAT(error({0}, {4}, {0}), HasSubstr("steps are 1 or more"));

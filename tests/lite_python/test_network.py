@@ -78,7 +78,7 @@ def test_packed_model_information_is_applied_unless_disabled(models, image, expe
 def test_models_of_the_onnx_format(models, image, expected):
     network = LiteNetwork()
     if is_library_for_deployment():
-        with pytest.raises(RuntimeError, match="'mge-dump convert' it"):
+        with pytest.raises(RuntimeError, match="convert ONNX models with 'mge-dump convert'"):
             network.load(models / "net.onnx")
         return
     for source in (models / "net.onnx", (models / "net.onnx").read_bytes()):

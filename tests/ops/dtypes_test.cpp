@@ -205,9 +205,9 @@ TEST(NarrowDTypes, Overflow) {
         check_op<ops::ConvertNarrow>({}, {{.shape = {2, 1, 9}, .low = -900, .high = 900}},
                                      {.dtypes = {dtype}});
     EXPECT_THAT(error_of<UserError>([&] { ops::convert_narrow(x, P{DType::f16}); }),
-                HasSubstr("which is no narrow one"));
+                HasSubstr("which is not narrow"));
     EXPECT_THAT(error_of<UserError>([&] { ops::convert_narrow(tensor_of<int32_t>({1}, {1}), P{}); }),
-                HasSubstr("x has to be floating"));
+                HasSubstr("x must be floating"));
 }
 
 TEST(AllDTypes, ReinterpretBits) {
@@ -221,7 +221,7 @@ TEST(AllDTypes, ReinterpretBits) {
     EXPECT_THAT(error_of<UserError>([&] { ops::bit_cast(ones, {.dtype = DType::i64}); }),
                 HasSubstr("float32 and int64 have different sizes"));
     EXPECT_THAT(error_of<UserError>([&] { ops::bit_cast(ones, {.dtype = DType::boolean}); }),
-                HasSubstr("bits are no bools"));
+                HasSubstr("the result cannot be bool"));
 }
 
 // As tensors of a common dtype of the same size are moved.

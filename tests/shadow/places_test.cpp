@@ -42,7 +42,7 @@ TEST(Places, ResultsStayWithTheirOperands) {
 TEST(Places, MixingDevicesNamesOperatorAndDevices) {
     Tensor here = on(host_device, {1}), there = on(shadow_device(), {1});
     std::string error = error_of([&] { ops::add(here, there); });
-    EXPECT_THAT(error, HasSubstr("[add] its inputs lie on different devices, xpux:0 and shadow0:0"));
+    EXPECT_THAT(error, HasSubstr("[add] its inputs are on different devices, xpux:0 and shadow0:0"));
     EXPECT_THAT(error_of([&] { ops::concat({there, there, here}); }), HasSubstr("shadow0:0 and xpux:0"));
     EXPECT_THAT(error_of([&] { ops::add(on(shadow_device(0, 1), {1}), there); }),
                 HasSubstr("shadow0:1 and shadow0:0"));

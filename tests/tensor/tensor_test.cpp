@@ -116,7 +116,7 @@ TEST(Shape, Broadcasts) {
     EXPECT_EQ(message_of([] {
                   broadcast_shapes("op", {2, 3}, {4});
               }),
-              "[op] shapes (2, 3) and (4,) do not broadcast: extents must be equal or 1");
+              "[op] shapes (2, 3) and (4,) do not broadcast: sizes must be equal or 1");
 }
 
 TEST(Shape, RejectsInvalidValues) {

@@ -13,7 +13,8 @@ using namespace lite::c;
 namespace {
 
 void require_size(const char* what, size_t size) {
-    if (size > PTRDIFF_MAX) throw Error(mge::text(what, ' ', size, " bytes, more than there are"));
+    if (size > PTRDIFF_MAX)
+        throw Error(mge::text(what, ' ', size, " bytes, more than the address space holds"));
 }
 
 std::vector<uint8_t> key_of(const uint8_t* data, size_t size) {

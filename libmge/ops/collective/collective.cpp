@@ -18,11 +18,11 @@ void require_group(const Collective::Params& p) {
     std::set<int64_t> different(p.ranks.begin(), p.ranks.end());
     if (p.ranks.empty() || different.size() != p.ranks.size() || *different.begin() < 0)
         throw_user(Collective::name,
-                   text("ranks have to be different numbers from 0 on, got ", to_text(p.ranks)),
+                   text("ranks must be distinct numbers of at least 0, got ", to_text(p.ranks)),
                    ErrorClass::value);
     if (p.rank < 0 || p.rank >= int64_t(p.ranks.size()))
         throw_user(Collective::name,
-                   text("rank has to be a position among ", p.ranks.size(), " processes, got ", p.rank),
+                   text("rank must be a position among ", p.ranks.size(), " processes, got ", p.rank),
                    ErrorClass::value);
 }
 
@@ -49,13 +49,13 @@ Shape result_shape(const Collective::Params& p, const Shape& x) {
     if (!x.is_known() || !(is_joined || is_cut(p))) return x;
     auto mode_name = EnumNames<Mode>::names[size_t(p.mode)];
     if (x.rank() == 0)
-        throw_user(Collective::name, text(mode_name, " needs a first axis, got a number"), ErrorClass::value);
+        throw_user(Collective::name, text(mode_name, " needs a first axis, got a scalar"), ErrorClass::value);
     if (is_joined) return with_first_extent(x, x[0] * n);
     if (x[0] % n != 0)
-        throw_user(Collective::name,
-                   text(mode_name, " cuts the first axis into ", n, " equal parts, which its extent of ",
-                        x[0], " does not allow"),
-                   ErrorClass::value);
+        throw_user(
+            Collective::name,
+            text(mode_name, " cannot split the first axis of size ", x[0], " into ", n, " equal parts"),
+            ErrorClass::value);
     return p.mode == Mode::all_to_all ? x : with_first_extent(x, x[0] / n);
 }
 
@@ -66,7 +66,7 @@ TensorSpecs Collective::infer(const Params& p, std::span<const TensorSpec> in) {
     bool has_sum = !is_narrow(in[0].dtype) && in[0].dtype != DType::boolean;
     if (is_reduction(p.mode) && !has_sum)
         throw_user(name,
-                   text(EnumNames<Mode>::names[size_t(p.mode)], " is of numbers, got dtype ", in[0].dtype),
+                   text(EnumNames<Mode>::names[size_t(p.mode)], " takes numbers, got dtype ", in[0].dtype),
                    ErrorClass::type);
     return {{in[0].dtype, result_shape(p, in[0].shape), {}}};
 }

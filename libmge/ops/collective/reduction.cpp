@@ -21,7 +21,7 @@ void require_reduction(const BeginReduction::Params& p, std::span<const TensorSp
     if (p.present.size() != grads.size())
         fail(text(counted(p.present.size(), "position"), ", but ", counted(grads.size(), "gradient")));
     if (p.rank < 0 || p.rank >= int64_t(p.ranks.size()))
-        fail(text("rank has to be a position among ", p.ranks.size(), " processes, got ", p.rank));
+        fail(text("rank must be a position among ", p.ranks.size(), " processes, got ", p.rank));
     // Files may have any numbers.
     int64_t left = most_elements;
     for (int64_t size : p.sizes) {
@@ -32,8 +32,7 @@ void require_reduction(const BeginReduction::Params& p, std::span<const TensorSp
     for (size_t i = 0; i < grads.size(); ++i) {
         int64_t at = p.present[i];
         if (at <= last || at >= int64_t(p.sizes.size()))
-            fail(text("positions have to increase and be below ", p.sizes.size(), ", got ",
-                      to_text(p.present)));
+            fail(text("positions must increase and be below ", p.sizes.size(), ", got ", to_text(p.present)));
         last = at;
         auto& shape = grads[i].shape;
         if (shape.is_known() && !shape.has_symbols() && shape.numel() != p.sizes[size_t(at)])
@@ -48,7 +47,7 @@ TensorSpecs BeginReduction::infer(const Params& p, std::span<const TensorSpec> g
     require_reduction(p, grads);
     auto is_other = [&](auto& grad) { return !is_float(grad.dtype) || grad.dtype != grads[0].dtype; };
     if (std::ranges::any_of(grads, is_other) || !is_float(p.dtype))
-        throw_user(name, "gradients are floats of one dtype", ErrorClass::type);
+        throw_user(name, "gradients must be floats of one dtype", ErrorClass::type);
     return {token_spec()};
 }
 

@@ -169,8 +169,9 @@ private:
         auto ranks = ranks_with(votes, Vote::has_none);
         if (!p_.first || ranks.empty()) return true;
         if (std::ranges::count(votes, std::byte(Vote::has_none)) == process_count(p_)) return false;
-        throw UserError(text("the backward pass gave no gradient at all in process ", ranks,
-                             ", but in others; the loss of each process has to depend on the parameters"));
+        throw UserError(
+            text("the backward pass gave no gradient at all in process ", ranks,
+                 ", but gradients in others; the loss of each process must depend on the parameters"));
     }
 
     std::string ranks_with(const std::vector<std::byte>& votes, Vote vote) const {
@@ -206,8 +207,8 @@ private:
                          ", not in ", lack);
         }
         if (count > most) list += text("; and ", count - most, " more");
-        throw UserError(text("parameters have gradients in some processes only: ", list,
-                             ". The loss of each process has to depend on the same parameters"));
+        throw UserError(text("parameters have gradients only in some processes: ", list,
+                             ". The loss of each process must depend on the same parameters"));
     }
 
     GradientReduction& reduction_;
@@ -291,7 +292,7 @@ void run_end(const Prepared& prepared, const Launch& launch) {
     auto& p = reduction->params;
     if (p.present.size() != state.bytes.size())
         throw_user(EndReduction::name, text("the reduction has ", counted(p.present.size(), "gradient"),
-                                            ", asked for are ", state.bytes.size()));
+                                            ", requested are ", state.bytes.size()));
     float divisor = reduction->is_mean_of_sums ? float(process_count(p)) : 1.0f;
     DType dtype = state.params.dtype;
     for_each_present(p, [&](size_t i, size_t begin, size_t count) {

@@ -44,7 +44,7 @@ TensorSpecs Cond::infer(const Params& p, std::span<const TensorSpec> in) {
         if (results[i].dtype != others[i].dtype)
             throw_user(
                 name,
-                text("result ", i, " is ", results[i], " of one graph and ", others[i], " of the other"),
+                text("result ", i, " is ", results[i], " in one graph and ", others[i], " of the other"),
                 ErrorClass::type);
         if (!(results[i].shape == others[i].shape)) results[i].shape = Shape::unknown();
     }

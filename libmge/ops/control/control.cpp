@@ -9,7 +9,7 @@
 namespace mge::ops {
 
 void require_graph(std::string_view op, std::string_view name, const SubgraphRef& graph, size_t operands) {
-    if (!graph) throw_user(op, text("parameter '", name, "' has to be a graph"), ErrorClass::type);
+    if (!graph) throw_user(op, text("parameter '", name, "' must be a graph"), ErrorClass::type);
     if (graph->input_count() != operands)
         throw_user(op,
                    text("the graph '", name, "' takes ", counted(graph->input_count(), "operand"), ", got ",
@@ -38,10 +38,8 @@ void require_carried(std::string_view op, std::span<const TensorSpec> before,
                    ErrorClass::value);
     for (size_t i = 0; i < before.size(); ++i)
         if (!(before[i] == after[i]))
-            throw_user(
-                op,
-                text("carried value ", i, " goes into a step as ", before[i], " and comes out as ", after[i]),
-                ErrorClass::value);
+            throw_user(op, text("a step changes carried value ", i, " from ", before[i], " to ", after[i]),
+                       ErrorClass::value);
 }
 
 std::vector<size_t> float_positions(std::span<const Tensor> tensors, std::span<const bool> wanted) {
@@ -97,7 +95,7 @@ void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), fro
 
 void require_flag(std::string_view op, std::string_view name, const TensorSpec& spec) {
     if (!spec.shape.is_known() || spec.shape.numel() != 1)
-        throw_user(op, text("the ", name, " has to be one element, got ", spec), ErrorClass::value);
+        throw_user(op, text("the ", name, " must be one element, got ", spec), ErrorClass::value);
 }
 
 HostFlag::HostFlag(const TensorSpec& spec, DeviceId device)

@@ -27,9 +27,10 @@ int64_t scan_length(const Scan::Params& p, std::span<const TensorSpec> in) {
     for (auto& spec : xs) {
         if (spec.shape.rank() < 1) throw_user(who, "xs need a first axis", ErrorClass::value);
         if (spec.shape[0] != xs[0].shape[0])
-            throw_user(who,
-                       text("xs differ in their first extents: ", xs[0].shape[0], " and ", spec.shape[0]),
-                       ErrorClass::value);
+            throw_user(
+                who,
+                text("xs differ in the size of their first axis: ", xs[0].shape[0], " and ", spec.shape[0]),
+                ErrorClass::value);
     }
     return xs[0].shape[0];
 }

@@ -93,7 +93,7 @@ Tensors WhileLoop::gradient(const GradientContext<Params>& g) {
     Backward backward{g};
     Tensors result(g.inputs.size());
     if (backward.wrt().empty()) return result;
-    if (!g.params.max_steps) throw_user(name, "its gradient needs a limit: say max_steps", ErrorClass::value);
+    if (!g.params.max_steps) throw_user(name, "its gradient needs a limit: set max_steps", ErrorClass::value);
     size_t carried = backward.carried;
     Tensors outputs(g.outputs.begin(), g.outputs.end());
     if (!g.params.keep_steps) {

@@ -18,9 +18,9 @@ namespace {
 
 void check_number(const char* op, const char* which, const TensorSpec& spec) {
     if (spec.dtype == DType::boolean)
-        throw_user(op, text(which, " is one number, got ", spec), ErrorClass::type);
+        throw_user(op, text(which, " must be one number, got ", spec), ErrorClass::type);
     if (spec.shape.is_known() && spec.shape.numel() != 1)
-        throw_user(op, text(which, " is one number, got ", spec), ErrorClass::value);
+        throw_user(op, text(which, " must be one number, got ", spec), ErrorClass::value);
 }
 
 // The value of a host input; `otherwise` if it is absent.
@@ -50,8 +50,8 @@ TensorSpecs Arange::infer(const Params& p, std::span<const TensorSpec>) {
     constexpr double most = double(int64_t(1) << 59);
     double count = std::ceil((p.stop - p.start) / p.step);
     if (p.step == 0 || !(count < most))
-        throw_user(name,
-                   text("start ", p.start, ", stop ", p.stop, ", step ", p.step, " give no finite list"));
+        throw_user(name, text("start ", p.start, ", stop ", p.stop, ", step ", p.step,
+                              " do not give a finite list"));
     if (p.dtype == DType::none || p.dtype == DType::boolean || is_narrow(p.dtype))
         throw_user(name, "needs a dtype of numbers", ErrorClass::type);
     return {{p.dtype, {int64_t(std::max(0.0, count))}, {}}};

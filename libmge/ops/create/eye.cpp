@@ -7,9 +7,9 @@ namespace mge::ops {
 
 TensorSpecs Eye::infer(const Params& p, std::span<const TensorSpec>) {
     if (p.n < 0 || p.m < -1)
-        throw_user(name,
-                   text(counted(p.n, "row"), " and ", counted(p.m, "column"), ": they must not be negative"),
-                   ErrorClass::value);
+        throw_user(
+            name, text(counted(p.n, "row"), " and ", counted(p.m, "column"), ": counts must not be negative"),
+            ErrorClass::value);
     if (p.dtype == DType::none) throw_user(name, "needs a dtype", ErrorClass::type);
     return {{p.dtype, {p.n, p.m < 0 ? p.n : p.m}, {}}};
 }

@@ -71,8 +71,9 @@ void run(const Prepared& prepared, const Launch& launch) {
         throw UserError(
             text(state.params.claim, ", got ", first_difference(state.spec, expected.data(), actual.data())));
     if (!holds)
-        throw Error(ErrorCode::accuracy, ErrorClass::runtime,
-                    text("[", AssertEqual::name, "] error ", error, ", allowed is ", state.params.max_error));
+        throw Error(
+            ErrorCode::accuracy, ErrorClass::runtime,
+            text("[", AssertEqual::name, "] error ", error, ", the limit is ", state.params.max_error));
     if (state.device.is_host())
         *launch.out<float>(0) = error;
     else

@@ -68,7 +68,7 @@ Operands export_clip(Site& s) {
     auto& p = s.params<ops::Clip>();
     auto bound = [&](double value) { return std::isinf(value) ? Operand() : s.number(value, s.dtype()); };
     if (!is_float(s.dtype()) && (std::floor(p.lower) != p.lower || std::floor(p.upper) != p.upper))
-        unsupported("whole numbers with bounds that are none");
+        unsupported("integers with bounds that are not integers");
     return {clipped(s, s.in(0), s.dtype(), bound(p.lower), bound(p.upper))};
 }
 

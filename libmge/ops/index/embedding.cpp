@@ -6,7 +6,7 @@ namespace {
 
 void check_index(std::string_view who, const TensorSpec& index) {
     if (index.dtype != DType::i32)
-        throw_user(who, text("the index has to be int32, got ", index.dtype), ErrorClass::type);
+        throw_user(who, text("the index must be int32, got ", index.dtype), ErrorClass::type);
 }
 
 }  // namespace

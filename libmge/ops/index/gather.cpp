@@ -8,7 +8,7 @@ namespace {
 
 void check_index(std::string_view who, int64_t axis, const TensorSpec& x, const TensorSpec& index) {
     if (index.dtype != DType::i32)
-        throw_user(who, text("the index has to be int32, got ", index.dtype), ErrorClass::type);
+        throw_user(who, text("the index must be int32, got ", index.dtype), ErrorClass::type);
     int at = normalize_axis(who, axis, x.shape.rank());
     bool fits = index.shape.rank() == x.shape.rank();
     for (int i = 0; fits && i < x.shape.rank(); ++i)
@@ -16,7 +16,7 @@ void check_index(std::string_view who, int64_t axis, const TensorSpec& x, const 
     if (!fits)
         throw_user(who,
                    text("index of shape ", index.shape, " does not fit ", x.shape,
-                        ": it needs the same rank and, outside of axis ", at, ", no larger extents"),
+                        ": it needs the same rank and, outside of axis ", at, ", no larger sizes"),
                    ErrorClass::value);
 }
 

@@ -9,7 +9,7 @@ namespace {
 // The shape of one element per place: x's with extent 1 along the axis.
 Shape picked_shape(std::string_view who, int64_t axis, const TensorSpec& x, const TensorSpec& index) {
     if (index.dtype != DType::i32)
-        throw_user(who, text("the index has to be int32, got ", index.dtype), ErrorClass::type);
+        throw_user(who, text("the index must be int32, got ", index.dtype), ErrorClass::type);
     int at = normalize_axis(who, axis, x.shape.rank());
     Shape places = x.shape, picked = x.shape;
     places.erase(at);
@@ -24,9 +24,9 @@ Shape picked_shape(std::string_view who, int64_t axis, const TensorSpec& x, cons
 
 TensorSpecs OneHot::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::i32)
-        throw_user(name, text("the index has to be int32, got ", in[0].dtype), ErrorClass::type);
+        throw_user(name, text("the index must be int32, got ", in[0].dtype), ErrorClass::type);
     if (p.num_classes < 1)
-        throw_user(name, text("num_classes is ", p.num_classes, ", it has to be above 0"), ErrorClass::value);
+        throw_user(name, text("num_classes is ", p.num_classes, ", it must be above 0"), ErrorClass::value);
     Shape shape = in[0].shape;
     shape.push_back(p.num_classes);
     return {{in[0].dtype, shape, {}}};

@@ -41,14 +41,15 @@ TakeShape take_shape(std::string_view who, const Take::Params& p, const Shape& x
     TakeShape take;
     for (size_t i = 0; i < indices.size(); ++i) {
         if (indices[i].dtype != DType::i32)
-            throw_user(who, text("indices have to be int32, got ", indices[i].dtype), ErrorClass::type);
+            throw_user(who, text("indices must be int32, got ", indices[i].dtype), ErrorClass::type);
         take.axes.push_back(normalize_axis(who, p.axes[i], x.rank()));
         take.indices = i ? broadcast_shapes(who, take.indices, indices[i].shape) : indices[i].shape;
     }
     bool rising =
         std::adjacent_find(take.axes.begin(), take.axes.end(), std::greater_equal<>()) == take.axes.end();
     if (!rising)
-        throw_user(who, text("axes ", to_text(ParamValue(p.axes)), " have to rise"), ErrorClass::value);
+        throw_user(who, text("axes ", to_text(ParamValue(p.axes)), " must be in ascending order"),
+                   ErrorClass::value);
     bool neighbours = take.axes.back() - take.axes.front() + 1 == int(take.axes.size());
     take.indices_at = neighbours ? take.axes.front() : 0;
     for (int i = 0; i < x.rank(); ++i)

@@ -81,11 +81,11 @@ void check_operands(const TensorSpec& out, std::span<const TensorSpec> in) {
         if (!can_be_equal(Matmul::name, bias.elements(), n) ||
             (bias.rank() && !can_be_equal(Matmul::name, bias.extent(bias.rank() - 1), n)))
             throw_user(Matmul::name,
-                       text("its bias has to have one value for each of the ", n, " columns, got ", bias));
+                       text("its bias must have one value for each of the ", n, " columns, got ", bias));
     }
     if (in.size() > 3 && !in[3].is_absent() && !can_be_same(Matmul::name, in[3].shape, out.shape))
         throw_user(Matmul::name,
-                   text("its residual has to have the result's shape ", out.shape, ", got ", in[3].shape));
+                   text("its residual must have the result's shape ", out.shape, ", got ", in[3].shape));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 // Checks x against the groups.
 RowNormShapes group_shapes(std::string_view who, const TensorSpec& x, int64_t groups) {
-    if (!is_float(x.dtype)) throw_user(who, text("x has to be floating, got ", x.dtype), ErrorClass::type);
+    if (!is_float(x.dtype)) throw_user(who, text("x must be floating, got ", x.dtype), ErrorClass::type);
     if (x.shape.rank() < 2)
         throw_user(who, text("x must have at least 2 axes, got shape ", x.shape), ErrorClass::value);
     const Extent channels = x.shape.extent(1);

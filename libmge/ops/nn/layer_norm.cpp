@@ -11,7 +11,7 @@ namespace {
 
 // Places along the leading axes of x have one mean each, those along the trailing ones a factor.
 RowNormShapes split_shape(std::string_view who, const TensorSpec& x, int axes) {
-    if (!is_float(x.dtype)) throw_user(who, text("x has to be floating, got ", x.dtype), ErrorClass::type);
+    if (!is_float(x.dtype)) throw_user(who, text("x must be floating, got ", x.dtype), ErrorClass::type);
     int rank = x.shape.rank();
     if (axes < 1 || axes > rank)
         throw_user(who, text("axes must be in [1, ", rank, "] for x of shape ", x.shape, ", got ", axes),

@@ -13,9 +13,9 @@ namespace mge::ops {
 
 TensorSpecs FakeQuantize::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::f32)
-        throw_user(name, text("x has to be float32, got ", in[0].dtype), ErrorClass::runtime);
+        throw_user(name, text("x must be float32, got ", in[0].dtype), ErrorClass::runtime);
     if (p.lower > p.upper)
-        throw_user(name, text("its lowest step ", p.lower, " is above its highest, ", p.upper),
+        throw_user(name, text("its lowest value ", p.lower, " is above its highest, ", p.upper),
                    ErrorClass::value);
     check_scale(name, in[0].shape, in[1], in.size() > 2 ? in[2] : TensorSpec{}, DType::f32);
     if (in.size() > 3 && !in[3].is_absent() && (in[3].dtype != DType::f32 || in[3].shape.numel() != 1))

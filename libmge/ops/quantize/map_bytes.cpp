@@ -10,7 +10,7 @@ TensorSpecs MapBytes::infer(const Params&, std::span<const TensorSpec> in) {
         throw_user(name, text("maps uint8 or int8 to uint8 or int8, got ", in[0].dtype, " and ", in[1].dtype),
                    ErrorClass::type);
     if (!(in[1].shape == Shape{256}))
-        throw_user(name, text("the table has to have shape (256,), got ", in[1].shape));
+        throw_user(name, text("the table must have shape (256,), got ", in[1].shape));
     return {{in[1].dtype, in[0].shape, {}}};
 }
 

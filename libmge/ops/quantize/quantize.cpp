@@ -12,7 +12,7 @@ TensorSpec zero_point_of(std::span<const TensorSpec> in) { return in.size() > 2 
 
 TensorSpecs Quantize::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::f32)
-        throw_user(name, text("x has to be float32, got ", in[0].dtype), ErrorClass::type);
+        throw_user(name, text("x must be float32, got ", in[0].dtype), ErrorClass::type);
     step_range(name, p.dtype, p.lower, p.upper);
     check_scale(name, in[0].shape, in[1], zero_point_of(in));
     return {{p.dtype, in[0].shape, {}}};
@@ -20,7 +20,7 @@ TensorSpecs Quantize::infer(const Params& p, std::span<const TensorSpec> in) {
 
 TensorSpecs Dequantize::infer(const Params&, std::span<const TensorSpec> in) {
     if (!holds_steps(in[0].dtype))
-        throw_user(name, text("x has to be steps of uint8, int8 or int32, got ", in[0].dtype),
+        throw_user(name, text("x must be quantised values of uint8, int8 or int32, got ", in[0].dtype),
                    ErrorClass::type);
     check_scale(name, in[0].shape, in[1], zero_point_of(in));
     return {{DType::f32, in[0].shape, {}}};

@@ -11,7 +11,7 @@ TensorSpecs one_for_each_pair(std::string_view who, std::span<const TensorSpec> 
     check_random_state(who, in[0]);
     for (auto& parameter : in.subspan(1)) check_distribution_parameter(who, parameter);
     if (!(in[1].shape == in[2].shape))
-        throw_user(who, text("the parameters have to have the same shape, got ", in[1], " and ", in[2]),
+        throw_user(who, text("the parameters must have the same shape, got ", in[1], " and ", in[2]),
                    ErrorClass::value);
     return {in[1]};
 }

@@ -7,13 +7,12 @@ namespace mge::ops {
 
 void check_random_state(std::string_view who, const TensorSpec& state) {
     if (state.dtype != DType::i32 || !(state.shape == Shape{2}))
-        throw_user(who, text("the random state has to be int32 of shape (2,), got ", state),
-                   ErrorClass::type);
+        throw_user(who, text("the random state must be int32 of shape (2,), got ", state), ErrorClass::type);
 }
 
 void check_distribution_parameter(std::string_view who, const TensorSpec& parameter) {
     if (parameter.dtype != DType::f32)
-        throw_user(who, text("the parameters have to be float32, got ", parameter), ErrorClass::type);
+        throw_user(who, text("the parameters must be float32, got ", parameter), ErrorClass::type);
 }
 
 }  // namespace mge::ops

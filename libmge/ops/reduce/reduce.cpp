@@ -36,7 +36,7 @@ std::array<bool, max_rank> reduced_axes(std::string_view name, const IntList& ax
     if (axes.empty()) std::fill_n(reduced.begin(), rank, true);
     for (int64_t given : axes) {
         auto& axis = reduced[size_t(normalize_axis(name, given, rank))];
-        if (axis) throw_user(name, text("axis ", given, " is there twice"), ErrorClass::assertion);
+        if (axis) throw_user(name, text("axis ", given, " is listed twice"), ErrorClass::assertion);
         axis = true;
     }
     return reduced;
@@ -66,8 +66,8 @@ Tensor with_kept_axes(std::string_view name, const Tensor& result, const Tensor&
 void require_elements(std::string_view name, const Shape& x, const std::array<bool, max_rank>& reduced) {
     for (int axis = 0; axis < x.rank(); ++axis)
         if (reduced[size_t(axis)] && !can_be_at_least(name, x.extent(axis), 1))
-            throw_user(name,
-                       text("axis ", axis, " of shape ", x, " is empty: there is nothing to choose from"));
+            throw_user(name, text("axis ", axis, " of shape ", x,
+                                  " is empty, so it has no largest or smallest element"));
 }
 
 std::optional<ItemsApart> reduces_items_apart(const ReduceParams& p, const TensorSpec& x) {

@@ -9,7 +9,7 @@ namespace {
 TensorSpec repeated(const char* who, const TensorSpec& x, const Shape& to) {
     if (!can_be_repeated(who, x.shape, to))
         throw_user(who, text("cannot broadcast ", x.shape, " to ", to,
-                             ": counted from the end, extents must be equal or 1"));
+                             ": counted from the end, sizes must be equal or 1"));
     return {x.dtype, to, {}};
 }
 

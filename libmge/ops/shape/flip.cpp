@@ -8,7 +8,7 @@ TensorSpecs Flip::infer(const Params& p, std::span<const TensorSpec> in) {
     for (int64_t entry : p.axes) {
         auto axis = size_t(normalize_axis(name, entry, in[0].shape.rank()));
         if (seen[axis])
-            throw_user(name, text("axes ", to_text(ParamValue(p.axes)), " name an axis twice"),
+            throw_user(name, text("axes ", to_text(ParamValue(p.axes)), " list an axis twice"),
                        ErrorClass::value);
         seen[axis] = true;
     }

@@ -27,8 +27,9 @@ void check_mode(std::string_view who, const Pad::Params& p, const Shape& x) {
         int64_t margin = std::max(p.before[size_t(i)], p.after[size_t(i)]);
         Extent extent = x.extent(i);
         if (p.mode == PadMode::reflect && margin > 0 && !can_be_at_least(who, extent, margin + 1))
-            throw_user(who, text("margin ", margin, " of axis ", i, " is too large to mirror extent ", extent,
-                                 ": at most ", max_of(0, extent - 1)));
+            throw_user(who,
+                       text("margin ", margin, " of axis ", i, " is too large to mirror an axis of size ",
+                            extent, ": at most ", max_of(0, extent - 1)));
         if (p.mode == PadMode::replicate && margin > 0 && !can_be_at_least(who, extent, 1))
             throw_user(who, text("axis ", i, " is empty: there is no edge to repeat"));
     }
@@ -53,7 +54,7 @@ TensorSpecs PadBackward::infer(const Params& p, std::span<const TensorSpec> in) 
         shape.set(i, shape.extent(i) - p.before[size_t(i)] - p.after[size_t(i)]);
         if (!can_be_at_least(name, shape.extent(i), 0))
             throw_user(name,
-                       text("the margins of axis ", i, " are larger than extent ", in[0].shape.extent(i)),
+                       text("the margins of axis ", i, " are larger than its size ", in[0].shape.extent(i)),
                        ErrorClass::value);
     }
     check_mode(name, p, shape);

@@ -23,9 +23,10 @@ Shape complete(const Shape& from, const IntList& to) {
             continue;
         }
         if (dims[i] < -1 || (dims[i] == -1 && free_axis >= 0))
-            throw_user(Reshape::name,
-                       text("target ", to_text(ParamValue(to)), " may hold one -1 and no other negative"),
-                       ErrorClass::value);
+            throw_user(
+                Reshape::name,
+                text("target ", to_text(ParamValue(to)), " may hold one -1 and no other negative number"),
+                ErrorClass::value);
         if (dims[i] == -1)
             free_axis = int(i);
         else if (__builtin_mul_overflow(known, dims[i], &known))
@@ -51,7 +52,7 @@ std::vector<int> sorted_axes(const char* who, const IntList& axes, int rank) {
     for (int64_t axis : axes) sorted.push_back(normalize_axis(who, axis, rank));
     std::sort(sorted.begin(), sorted.end());
     if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-        throw_user(who, text("axes ", to_text(ParamValue(axes)), " name an axis twice"), ErrorClass::value);
+        throw_user(who, text("axes ", to_text(ParamValue(axes)), " list an axis twice"), ErrorClass::value);
     return sorted;
 }
 
@@ -82,7 +83,7 @@ TensorSpecs Flatten::infer(const Params& p, std::span<const TensorSpec> in) {
     if (shape.rank() == 0) return {{in[0].dtype, {1}, {}}};
     int start = normalize_axis(name, p.start, shape.rank()), end = normalize_axis(name, p.end, shape.rank());
     if (start > end)
-        throw_user(name, text("start ", p.start, " lies behind end ", p.end, " for rank ", shape.rank()),
+        throw_user(name, text("start ", p.start, " is after end ", p.end, " for rank ", shape.rank()),
                    ErrorClass::value);
     Shape flat;
     for (int i = 0; i < start; ++i) flat.push_back(shape.extent(i));
@@ -105,8 +106,7 @@ TensorSpecs RemoveAxis::infer(const Params& p, std::span<const TensorSpec> in) {
     for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
         if (!can_be_equal(name, shape.extent(*axis), 1))
             throw_user(
-                name,
-                text("axis ", *axis, " of ", in[0].shape, " has extent ", shape.extent(*axis), ", not 1"),
+                name, text("axis ", *axis, " of ", in[0].shape, " has size ", shape.extent(*axis), ", not 1"),
                 ErrorClass::value);
         shape.erase(*axis);
     }

@@ -82,7 +82,7 @@ Operands export_reshape_like(Site& s) {
 
 Operands export_flatten(Site& s) {
     auto target = target_of(s);
-    if (!target) unsupported("a shape is not known ahead of a run");
+    if (!target) unsupported("a shape that is known only at run time");
     return {s.reshape(s.in(0), *target)};
 }
 
@@ -102,7 +102,7 @@ Operands export_split(Site& s) {
     IntList sizes;
     for (size_t i = 0; i < s.node.outputs.size(); ++i) {
         auto size = s.shapes.extent(s.out_id(i), axis);
-        if (!size) unsupported("the extent of a part is not known ahead of a run");
+        if (!size) unsupported("the size of a part is known only at run time");
         sizes.push_back(*size);
     }
     return s.emit_with("Split", s.in(0), "split", sizes, {{"axis", axis}}, sizes.size());

@@ -40,7 +40,7 @@ TensorSpecs Split::infer(const Params& p, std::span<const TensorSpec> in) {
     if (parts.empty() || !can_be_equal(name, total, extent))
         throw_user(
             name,
-            text("sizes ", to_text(ParamValue(sizes)), " do not sum to extent ", extent, " of axis ", axis),
+            text("sizes ", to_text(ParamValue(sizes)), " do not sum to the size ", extent, " of axis ", axis),
             ErrorClass::value);
     return parts;
 }

@@ -73,11 +73,10 @@ public:
             return node;
         }
         if (node.feature < 0 || node.feature >= features_)
-            refuse("node ", i, " asks for feature ", node.feature, " of ", features_);
+            refuse("node ", i, " reads feature ", node.feature, " of ", features_);
         for (int64_t child : node.children)
             if (child <= i || child >= nodes_)
-                refuse("node ", i, " of ", nodes_, " has the child ", child,
-                       ", which has to stand behind it");
+                refuse("node ", i, " of ", nodes_, " has the child ", child, ", which must come after it");
         return node;
     }
 
@@ -87,7 +86,7 @@ public:
         for (int32_t i = leaf.children[0]; i < leaf.children[1]; ++i) {
             int64_t target = targets_[size_t(i)];
             if (target < 0 || target >= params_.targets)
-                refuse("a leaf names target ", target, " of ", params_.targets);
+                refuse("a leaf adds to target ", target, " of ", params_.targets);
             float& sum = y[target];
             sum = is_set[target] ? trees::together(int(params_.aggregate), sum, weights[i]) : weights[i];
             is_set[target] = 1;

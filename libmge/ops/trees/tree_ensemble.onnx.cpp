@@ -29,7 +29,7 @@ public:
     explicit Forest(Site& s) {
         for (size_t i = 0; i < 8; ++i) {
             parts_[i] = s.constant_of(i + 1);
-            if (!parts_[i]) unsupported("trees that are computed");
+            if (!parts_[i]) unsupported("trees that are not constants");
         }
         count_ = parts_[0].spec().numel();
         targets_ = s.params<ops::TreeEnsemble>().targets;
@@ -53,7 +53,7 @@ private:
             bool is_leaf = question == size_t(ops::TreeQuestion::leaf);
             bool missing = parts_[4].data<uint8_t>()[node];
             if (question == size_t(ops::TreeQuestion::different) && !missing)
-                unsupported("a node that asks for a difference, and where nothing differs from NaN");
+                unsupported("a node that compares for inequality with NaN");
             IntList places{0, 0};
             for (size_t i = 0; i < 2 && !is_leaf; ++i) {
                 places[i] = int64_t(open.size());
@@ -94,7 +94,7 @@ private:
 Operands export_tree_ensemble(Site& s) {
     auto& p = s.params<ops::TreeEnsemble>();
     Lists lists = Forest(s).lists();
-    if (lists.nodes.empty() || lists.targets.empty()) unsupported("no trees, or none with a weight");
+    if (lists.nodes.empty() || lists.targets.empty()) unsupported("no trees, or no leaf with a weight");
     return {s.emit("ai.onnx.ml.TreeEnsembleRegressor", {s.in(0)},
                    {{"aggregate_function", std::string(aggregate_names[size_t(p.aggregate)])},
                     {"n_targets", p.targets},

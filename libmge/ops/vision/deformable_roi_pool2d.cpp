@@ -19,17 +19,17 @@ Shape result_shape(std::string_view who, const DeformableRoiPoolParams& p, const
     check_size(who, "width", p.width);
     check_size(who, "samples", p.samples);
     if (x.dtype != DType::f32 || x.shape.rank() != 4)
-        throw_user(who, text("x has to be float32 of shape (N, C, H, W), got ", x));
+        throw_user(who, text("x must be float32 of shape (N, C, H, W), got ", x));
     if (regions.dtype != DType::f32 || regions.shape.rank() != 2 || regions.shape[1] != 5)
-        throw_user(who, text("regions have to be float32 of shape (R, 5), got ", regions));
+        throw_user(who, text("regions must be float32 of shape (R, 5), got ", regions));
     int64_t count = regions.shape[0];
     if (offsets) {
         auto& shape = offsets->shape;
         bool fits =
             shape.rank() == 4 && shape[0] == count && shape[1] == 2 && shape[2] == shape[3] && shape[2] > 0;
         if (offsets->dtype != DType::f32 || !fits)
-            throw_user(who, text("offsets have to be float32 of shape (", count, ", 2, parts, parts), got ",
-                                 *offsets));
+            throw_user(
+                who, text("offsets must be float32 of shape (", count, ", 2, parts, parts), got ", *offsets));
     }
     return {count, x.shape[1], p.height, p.width};
 }
@@ -55,7 +55,7 @@ TensorSpecs DeformableRoiPool2dBackward::infer(const Params& p, std::span<const 
     auto* offsets = given(in, 3);
     Shape y = result_shape(name, p, in[0], in[1], offsets);
     if (in[2].shape != y || in[2].dtype != DType::f32)
-        throw_user(name, text("dy has to be float32 of shape ", y, ", got ", in[2]));
+        throw_user(name, text("dy must be float32 of shape ", y, ", got ", in[2]));
     return {in[0], offsets ? *offsets : TensorSpec{DType::f32, {0}, {}}};
 }
 

@@ -10,20 +10,21 @@ TensorSpecs Preprocess::infer(const Params& p, std::span<const TensorSpec> in) {
     if (x.rank() != 4)
         throw_user(
             name,
-            text("x has to have the shape ", p.channels_last ? "(N, H, W, C)" : "(N, C, H, W)", ", got ", x),
+            text("x must have the shape ", p.channels_last ? "(N, H, W, C)" : "(N, C, H, W)", ", got ", x),
             ErrorClass::value);
-    if (in[0].dtype == DType::boolean) throw_user(name, "x has to hold numbers, got bool", ErrorClass::type);
+    if (in[0].dtype == DType::boolean) throw_user(name, "x must hold numbers, got bool", ErrorClass::type);
     for (size_t i : {1, 2})
         if (in[i].dtype != DType::f32 || in[i].shape.rank() != 1 || !can_be_same(name, in[i].shape, mean))
             throw_user(
                 name,
-                text("mean and scale have to be float32 vectors of one length, got ", in[1], " and ", in[2]),
+                text("mean and scale must be float32 vectors of equal length, got ", in[1], " and ", in[2]),
                 ErrorClass::value);
     Extent channels = x.extent(p.channels_last ? 3 : 1);
     if (!can_be_at_least(name, mean.extent(0), channels))
-        throw_user(name,
-                   text("x has ", counted(channels.number(), "channel"), ", mean and scale only ", mean[0]),
-                   ErrorClass::value);
+        throw_user(
+            name,
+            text("x has ", counted(channels.number(), "channel"), ", but mean and scale only ", mean[0]),
+            ErrorClass::value);
     Shape y = x;
     if (p.channels_last) {
         y.erase(3);

@@ -155,15 +155,15 @@ TEST(Collective, RejectsInvalidValues) {
     auto message = [&](const ops::Collective::Params& params, const Tensor& given) {
         return error_of<UserError>([&] { ops::collective(given, params); });
     };
-    EXPECT_THAT(message({.ranks = {}}, x), HasSubstr("different numbers from 0 on, got ()"));
+    EXPECT_THAT(message({.ranks = {}}, x), HasSubstr("distinct numbers of at least 0, got ()"));
     EXPECT_THAT(message({.ranks = {1, 1}}, x), HasSubstr("got (1, 1)"));
     EXPECT_THAT(message({.ranks = {0, 1}, .rank = 2}, x), HasSubstr("a position among 2 processes, got 2"));
     EXPECT_THAT(message({.mode = Mode::all_to_all, .ranks = {0, 1}}, x),
-                HasSubstr("into 2 equal parts, which its extent of 3 does not allow"));
+                HasSubstr("cannot split the first axis of size 3 into 2 equal parts"));
     EXPECT_THAT(message({.mode = Mode::all_gather}, make_tensor(DType::f32, {}, {1})),
                 HasSubstr("needs a first axis"));
     EXPECT_THAT(message({}, make_tensor(DType::boolean, {1}, {1})),
-                HasSubstr("is of numbers, got dtype bool"));
+                HasSubstr("takes numbers, got dtype bool"));
     EXPECT_THAT(message({.ranks = {0, 1}}, x), HasSubstr("there is no process 1: this one has no others"));
     in_processes(2, [&](int rank) {
         EXPECT_THAT(message({.ranks = {0, 2}, .rank = 0}, x), HasSubstr("no process 2: the group has fewer"));

@@ -160,7 +160,7 @@ TEST(Cond, RefusesGraphsThatDisagree) {
     EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({number(1), x}, {});
                 }),
-                HasSubstr("parameter 'then_graph' has to be a graph"));
+                HasSubstr("parameter 'then_graph' must be a graph"));
 }
 
 TEST(WhileLoop, RunsUntilTheConditionFails) {
@@ -207,7 +207,7 @@ TEST(WhileLoop, NeedsALimitForItsGradient) {
     Graph made = builder.graph();
     ValueId id = builder.value_of(y);
     EXPECT_THAT(error_of<Error>([&] { add_gradient(made, {id}, {id}, {made.inputs()[1]}); }),
-                HasSubstr("[while_loop] its gradient needs a limit: say max_steps"));
+                HasSubstr("[while_loop] its gradient needs a limit: set max_steps"));
 }
 
 TEST(WhileLoop, RefusesAChangingSpec) {
@@ -217,11 +217,11 @@ TEST(WhileLoop, RefusesAChangingSpec) {
     EXPECT_THAT(error_of<Error>([&] {
                     ops::while_loop({x}, {yes, longer});
                 }),
-                HasSubstr("carried value 0 goes into a step as"));
+                HasSubstr("a step changes carried value 0 from"));
     EXPECT_THAT(error_of<Error>([&] {
                     ops::while_loop({x}, {longer, longer});
                 }),
-                HasSubstr("the condition has to be one element"));
+                HasSubstr("the condition must be one element"));
     EXPECT_THAT(error_of<Error>([&] {
                     ops::while_loop({x}, {yes, yes, 2});
                 }),
@@ -346,7 +346,7 @@ TEST(Scan, RejectsInvalidOperands) {
     EXPECT_THAT(error_of<Error>([&] {
                     ops::scan({h, xs, h}, params);
                 }),
-                HasSubstr("xs differ in their first extents: 3 and 2"));
+                HasSubstr("xs differ in the size of their first axis: 3 and 2"));
     params.sliced = 5;
     EXPECT_THAT(error_of<Error>([&] {
                     ops::scan({h, xs, h}, params);
@@ -395,7 +395,7 @@ TEST(AssertEqual, FailsTheRunWhenUnread) {
     Tensor x = tensor_of<float>({2}, {1, 2}), y = tensor_of<float>({2}, {1, 2.5});
     EXPECT_THAT(values_of(ops::assert_equal(x, x)), ElementsAre(0));
     EXPECT_THAT(error_of<Error>([&] { ops::assert_equal(x, y); }),
-                HasSubstr("[assert_equal] error 0.25, allowed is 0.0001"));
+                HasSubstr("[assert_equal] error 0.25, the limit is 0.0001"));
     EXPECT_THAT(error_of<Error>([&] { ops::assert_equal(x, tensor_of<float>({1}, {1})); }),
                 HasSubstr("the shapes differ"));
     GraphBuilder builder;

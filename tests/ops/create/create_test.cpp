@@ -44,7 +44,7 @@ TEST(Arange, EndsBeforeStop) {
     EXPECT_EQ(ops::arange({.start = 0, .stop = -1}).shape(), (Shape{0}));
     for (DType dtype : number_types)
         EXPECT_THAT(values_of(ops::arange({.stop = 3, .dtype = dtype})), ElementsAre(0, 1, 2));
-    expect_user_error(ErrorClass::runtime, "[arange] start 0, stop 5, step 0 give no finite list",
+    expect_user_error(ErrorClass::runtime, "[arange] start 0, stop 5, step 0 do not give a finite list",
                       [] { ops::arange({.stop = 5, .step = 0}); });
     expect_user_error(ErrorClass::type, "[arange] needs a dtype of numbers",
                       [] { ops::arange({.stop = 5, .dtype = DType::boolean}); });
@@ -68,10 +68,10 @@ TEST(Arange, AcceptsTensorBounds) {
     EXPECT_THAT(values_of(ops::arange(none, number(DType::f32, 3), none, P{.start = 1})), ElementsAre(1, 2));
     EXPECT_THAT(values_of(ops::arange(none, none, number(DType::f16, -0.5), P{.start = 1})),
                 ElementsAre(1, 0.5));
-    expect_user_error(ErrorClass::value, "[arange] last is one number, got float32(2,)", [&] {
+    expect_user_error(ErrorClass::value, "[arange] last must be one number, got float32(2,)", [&] {
         ops::arange(none, make_tensor(DType::f32, {2}, {1, 2}), none, P{});
     });
-    expect_user_error(ErrorClass::runtime, "[arange] start 0, stop nan, step 1 give no finite list",
+    expect_user_error(ErrorClass::runtime, "[arange] start 0, stop nan, step 1 do not give a finite list",
                       [&] { ops::arange(none, number(DType::f32, std::nan("")), none, P{}); });
 }
 
@@ -90,9 +90,9 @@ TEST(Arange, AcceptsGraphValueBound) {
 
 TEST(Linspace, RefusesBools) {
     Tensor yes = tensor_of<bool>({1}, {true}), none;
-    expect_user_error(ErrorClass::type, "[linspace] first is one number, got bool(1,)",
+    expect_user_error(ErrorClass::type, "[linspace] first must be one number, got bool(1,)",
                       [&] { ops::linspace(yes, none, none, ops::Linspace::Params{}); });
-    expect_user_error(ErrorClass::type, "[linspace] count is one number, got bool(1,)",
+    expect_user_error(ErrorClass::type, "[linspace] count must be one number, got bool(1,)",
                       [&] { ops::linspace(none, none, yes, ops::Linspace::Params{}); });
 }
 
@@ -114,7 +114,7 @@ TEST(Linspace, AcceptsTensorBounds) {
         check_op<ops::Linspace>({.stop = 4, .num = 5},
                                 {{.shape = {}, .dtype = dtype}, {.shape = {1}, .dtype = dtype}},
                                 {.gradient = dtype == DType::f32});
-    expect_user_error(ErrorClass::value, "[linspace] first is one number, got float32(2,)", [&] {
+    expect_user_error(ErrorClass::value, "[linspace] first must be one number, got float32(2,)", [&] {
         ops::linspace(make_tensor(DType::f32, {2}, {1, 2}), none, none, P{});
     });
     expect_user_error(ErrorClass::value, "[linspace] num is -2, it must not be negative",
@@ -134,7 +134,7 @@ TEST(Eye, HasADiagonal) {
         EXPECT_THAT(values_of(ops::eye({.n = 2, .m = 3, .dtype = dtype})), ElementsAre(1, 0, 0, 0, 1, 0));
     EXPECT_THAT(values_of(ops::eye({.n = 2})), ElementsAre(1, 0, 0, 1));
     EXPECT_EQ(ops::eye({.n = 0}).shape(), (Shape{0, 0}));
-    expect_user_error(ErrorClass::value, "[eye] -1 rows and -1 columns: they must not be negative",
+    expect_user_error(ErrorClass::value, "[eye] -1 rows and -1 columns: counts must not be negative",
                       [] { ops::eye({.n = -1}); });
     expect_user_error(ErrorClass::type, "[eye] needs a dtype",
                       [] { ops::eye({.n = 1, .dtype = DType::none}); });

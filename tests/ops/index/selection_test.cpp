@@ -49,8 +49,7 @@ TEST(Places, TooManyElementsAreRefused) {
     constexpr int64_t most = int64_t(1) << 31;
     auto refuses = [](const OpInfo& op, const void* params, std::vector<TensorSpec> inputs) {
         std::string message = error_of<UserError>([&] { op.infer(params, inputs); });
-        EXPECT_THAT(message, testing::HasSubstr("no number for all places of 2147483649 elements"))
-            << op.name;
+        EXPECT_THAT(message, testing::HasSubstr("cannot index 2147483649 elements")) << op.name;
         EXPECT_THAT(message, testing::StartsWith(text("[", op.name, "]")));
     };
     TensorSpec row{DType::u8, {most + 1}, {}}, rows{DType::u8, {2, most}, {}};
@@ -82,9 +81,9 @@ TEST(OneHot, MarksTheClass) {
                       [] { ops::one_hot(ints({1}, {3}), {.num_classes = 3}); });
     expect_user_error(ErrorClass::index, "[one_hot] index -1 is out of range for axis 1 with size 3",
                       [] { ops::one_hot(ints({1}, {-1}), {.num_classes = 3}); });
-    expect_user_error(ErrorClass::value, "[one_hot] num_classes is 0, it has to be above 0",
+    expect_user_error(ErrorClass::value, "[one_hot] num_classes is 0, it must be above 0",
                       [] { ops::one_hot(ints({1}, {0})); });
-    expect_user_error(ErrorClass::type, "[one_hot] the index has to be int32, got float32",
+    expect_user_error(ErrorClass::type, "[one_hot] the index must be int32, got float32",
                       [] { ops::one_hot(floats({1}, {0}), {.num_classes = 2}); });
 }
 
@@ -110,7 +109,7 @@ TEST(IndexingOneHot, ReadsAndWritesTheClass) {
     expect_user_error(ErrorClass::value, "[indexing_set_one_hot] value has shape (2,), expected (2, 1)", [&] {
         ops::indexing_set_one_hot(x, picked, floats({2}, {8, 9}));
     });
-    expect_user_error(ErrorClass::type, "[indexing_one_hot] the index has to be int32, got float32", [&] {
+    expect_user_error(ErrorClass::type, "[indexing_one_hot] the index must be int32, got float32", [&] {
         ops::indexing_one_hot(x, floats({2}, {0, 0}));
     });
 }
@@ -132,7 +131,7 @@ TEST(Embedding, GathersRowsAndSumsGradients) {
     expect_user_error(ErrorClass::value, "[embedding] the weight needs rank 2 (rows, width), got (3,)", [] {
         ops::embedding(floats({3}, {1, 2, 3}), ints({1}, {0}));
     });
-    expect_user_error(ErrorClass::type, "[embedding] the index has to be int32, got float32",
+    expect_user_error(ErrorClass::type, "[embedding] the index must be int32, got float32",
                       [&] { ops::embedding(weight, weight); });
     expect_user_error(
         ErrorClass::value,
@@ -215,7 +214,7 @@ TEST(Topk, ReturnsTheFirst) {
     auto any = ops::topk(ties, {.k = 4, .no_sort = true});
     EXPECT_THAT(values_of(any[0]), testing::UnorderedElementsAre(3, 3, 3, 2));
     EXPECT_THAT(values_of(any[1]), testing::UnorderedElementsAre(1, 3, 5, 2));
-    expect_user_error(ErrorClass::runtime, "[topk] k is 0, it has to be above 0",
+    expect_user_error(ErrorClass::runtime, "[topk] k is 0, it must be above 0",
                       [&] { ops::topk(ties, {.k = 0}); });
     expect_user_error(ErrorClass::runtime, "[topk] x needs at least one axis, got a scalar",
                       [] { ops::topk(floats({}, {1})); });

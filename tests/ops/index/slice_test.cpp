@@ -98,7 +98,7 @@ TEST(Slice, NamesMismatchedShapes) {
     expect(ErrorClass::value, "[slice] axis 1 is indexed twice", {1, 0, 1, 1, 0, -1, 0, 1, 1, 0});
     expect(ErrorClass::value, "[slice] a slice step must not be 0", {0, 0, 1, 0, 0});
     expect(ErrorClass::value, "[slice] items has 3 numbers, not five per axis", {0, 1, 2});
-    expect(ErrorClass::value, "[slice] fewer values in `bounds` than places for them in `items`",
+    expect(ErrorClass::value, "[slice] `bounds` has fewer values than `items` refers to",
            {0, given, 2, 1, 0});
     expect_user_error(ErrorClass::value, "[slice] `bounds` has 2 values, `items` takes 1", [&] {
         ops::slice({x, int_vector({1, 2})}, {.items = {0, given, 2, 1, 0}});

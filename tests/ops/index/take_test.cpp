@@ -164,13 +164,13 @@ TEST(Take, NamesMismatchedShapes) {
     expect_user_error(ErrorClass::index, "[take] got 1 index tensor for 2 axes", [&] {
         ops::take(x, ints({1}, {0}), {.axes = {0, 1}});
     });
-    expect_user_error(ErrorClass::type, "[take] indices have to be int32, got float32",
+    expect_user_error(ErrorClass::type, "[take] indices must be int32, got float32",
                       [&] { ops::take(x, x, {.axes = {0}}); });
-    expect_user_error(ErrorClass::value, "[take] axes (1, 0) have to rise", [&] {
+    expect_user_error(ErrorClass::value, "[take] axes (1, 0) must be in ascending order", [&] {
         ops::take({x, ints({1}, {0}), ints({1}, {0})}, {.axes = {1, 0}});
     });
     expect_user_error(ErrorClass::runtime,
-                      "[take] shapes (2,) and (3,) do not broadcast: extents must be equal or 1", [&] {
+                      "[take] shapes (2,) and (3,) do not broadcast: sizes must be equal or 1", [&] {
                           ops::take({x, ints({2}, {0, 0}), ints({3}, {0, 0, 0})}, {.axes = {0, 1}});
                       });
     expect_user_error(ErrorClass::value,
@@ -242,11 +242,11 @@ TEST(Gather, NamesMismatchedShapes) {
     expect_user_error(
         ErrorClass::value,
         "[gather] index of shape (1, 4) does not fit (2, 3): it needs the same rank and, outside "
-        "of axis 0, no larger extents",
+        "of axis 0, no larger sizes",
         [&] {
             ops::gather(x, ints({1, 4}, {0, 0, 0, 0}));
         });
-    expect_user_error(ErrorClass::type, "[gather] the index has to be int32, got float32",
+    expect_user_error(ErrorClass::type, "[gather] the index must be int32, got float32",
                       [&] { ops::gather(x, x); });
     expect_user_error(ErrorClass::value, "[scatter] index (1, 1) and source (1, 2) differ in shape", [&] {
         ops::scatter(x, ints({1, 1}, {0}), floats({1, 2}, {1, 2}));

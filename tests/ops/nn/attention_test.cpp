@@ -174,21 +174,21 @@ TEST(Attention, RejectsInvalidArguments) {
     };
     Tensor q = x({1, 3, 2, 4}), k = x({1, 2, 5, 4});
     expect_user_error(ErrorClass::value,
-                      "[attention] the heads of k have to divide those of q, got q (1, 3, 2, 4), "
+                      "[attention] the number of heads of k must divide that of q, got q (1, 3, 2, 4), "
                       "k (1, 2, 5, 4) and v (1, 2, 5, 4)",
                       [&] { ops::attention(q, k, k); });
     expect_user_error(ErrorClass::value,
-                      "[attention] q, k and v have four axes, got q (1, 2, 3), k (1, 2, 5, 4) and "
+                      "[attention] q, k and v must have four axes, got q (1, 2, 3), k (1, 2, 5, 4) and "
                       "v (1, 2, 5, 4)",
                       [&] {
                           ops::attention(x({1, 2, 3}), k, k);
                       });
     expect_user_error(ErrorClass::value,
-                      "[attention] q, k and v have to have one batch, k and v as many heads and rows, q "
-                      "and k one width, got q (1, 2, 5, 4), k (1, 2, 5, 4) and v (1, 3, 2, 4)",
+                      "[attention] q, k and v must have equal batches, k and v equal heads and rows, q and k "
+                      "equal widths, got q (1, 2, 5, 4), k (1, 2, 5, 4) and v (1, 3, 2, 4)",
                       [&] { ops::attention(k, k, q); });
     expect_user_error(ErrorClass::value,
-                      "[attention] the mask has to be broadcast to (batch, heads, queries, keys) = "
+                      "[attention] the mask must broadcast to (batch, heads, queries, keys) = "
                       "(1, 2, 5, 5), got (4, 5)",
                       [&] {
                           ops::attention(k, k, k, x({4, 5}));

@@ -118,16 +118,16 @@ std::string message_of(const Shape& x, const Shape& weight, const ops::Conv2d::P
 
 TEST(Conv2d, RejectsMismatchedShapes) {
     EXPECT_EQ(message_of({1, 2, 2, 2}, {3, 2, 3, 3}),
-              "[conv2d] the window reaches over 3 rows, the padded input has 2");
+              "[conv2d] the window covers 3 rows, but the padded input has 2");
     EXPECT_EQ(message_of({1, 2, 5, 5}, {3, 4, 3, 3}),
               "[conv2d] the input (1, 2, 5, 5) has 2 channels, the weight (3, 4, 3, 3) takes 4");
     EXPECT_EQ(
         message_of({1, 4, 5, 5}, {4, 2, 3, 3}, {.groups = 2}),
-        "[conv2d] with 2 groups the weight has to have the shape (G, OC/G, IC/G, kh, kw), got (4, 2, 3, 3)");
+        "[conv2d] with 2 groups the weight must have the shape (G, OC/G, IC/G, kh, kw), got (4, 2, 3, 3)");
     EXPECT_EQ(message_of({1, 2, 5, 5}, {3, 2, 3, 3}, {.stride = {0, 1}}),
-              "[conv2d] stride and dilation have to be at least 1, got 0 and 1");
+              "[conv2d] stride and dilation must be at least 1, got 0 and 1");
     EXPECT_EQ(message_of({2, 5, 5}, {3, 2, 3, 3}),
-              "[conv2d] the input has to have the shape (N, C, H, W), got (2, 5, 5)");
+              "[conv2d] the input must have the shape (N, C, H, W), got (2, 5, 5)");
 }
 
 }  // namespace

@@ -216,7 +216,7 @@ TEST(AdamStep, WalksDownASlope) {
 
 TEST(Optimize, NamesMismatchedShapes) {
     Tensor p = ops::full({.shape = IntList{2}}), q = ops::full({.shape = IntList{3}}), none;
-    expect_user_error(ErrorClass::type, "[sgd_step] parameters have to be float32, got float16", [&] {
+    expect_user_error(ErrorClass::type, "[sgd_step] parameters must be float32, got float16", [&] {
         Tensor half = ops::full({.shape = {2}, .dtype = DType::f16});
         ops::sgd_step(half, half, none, number(1));
     });

@@ -99,13 +99,13 @@ TEST(CompressedMatmul, RejectsMismatchedShapes) {
         return error_of([&] { ops::compressed_matmul({x, steps, scale, {}, bias, residual}, {}); });
     };
     auto f32 = [](const Shape& shape) { return filled(DType::f32, shape); };
-    EXPECT_THAT(multiply(filled(DType::f16, {2, 6}), {}, {}), HasSubstr("x has to be float32"));
-    EXPECT_THAT(multiply(f32({}), {}, {}), HasSubstr("x has to have rows"));
-    EXPECT_THAT(multiply(f32({2, 5}), {}, {}), HasSubstr("its steps have to be uint8 of shape (4, 5)"));
+    EXPECT_THAT(multiply(filled(DType::f16, {2, 6}), {}, {}), HasSubstr("x must be float32"));
+    EXPECT_THAT(multiply(f32({}), {}, {}), HasSubstr("x must have rows"));
+    EXPECT_THAT(multiply(f32({2, 5}), {}, {}), HasSubstr("its steps must be uint8 of shape (4, 5)"));
     EXPECT_THAT(multiply(f32({2, 6}), f32({3}), {}),
-                HasSubstr("its bias has to have one value of float32 for each of the 4"));
+                HasSubstr("its bias must have one float32 value for each of the 4"));
     EXPECT_THAT(multiply(f32({2, 6}), {}, f32({4})),
-                HasSubstr("its residual has to be float32 of the result's shape (2, 4)"));
+                HasSubstr("its residual must be float32 of the result's shape (2, 4)"));
 }
 
 }  // namespace

@@ -79,13 +79,12 @@ TEST(ExpandWeight, RejectsMismatchedShapes) {
     };
     EXPECT_THAT(expand({2, 8}, {2, 1}, {.columns = 8, .bits = 3}), HasSubstr("4 or 8 bits, not 3"));
     EXPECT_THAT(expand({2, 8}, {2, 1}, {.columns = 8, .bits = 4, .group = 3}),
-                HasSubstr("even number of columns, not 3"));
+                HasSubstr("even number of columns, got 3"));
     EXPECT_THAT(expand({2, 8}, {2, 1}, {.columns = 0}), HasSubstr("a matrix of 0 columns"));
     EXPECT_THAT(expand({8}, {2, 1}, {.columns = 8}), HasSubstr("a matrix of bytes"));
-    EXPECT_THAT(expand({2, 7}, {2, 1}, {.columns = 8}),
-                HasSubstr("its steps have to be uint8 of shape (2, 8)"));
+    EXPECT_THAT(expand({2, 7}, {2, 1}, {.columns = 8}), HasSubstr("its steps must be uint8 of shape (2, 8)"));
     EXPECT_THAT(expand({2, 8}, {2, 2}, {.columns = 8}),
-                HasSubstr("its scales have to be float32 of shape (2, 1)"));
+                HasSubstr("its scales must be float32 of shape (2, 1)"));
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST(Quantize, RejectsMismatchedOperands) {
     };
     Tensor x = tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
     EXPECT_THAT(message([&] { ops::quantize(x, number(1), {}, {.dtype = DType::i16}); }),
-                testing::HasSubstr("steps are uint8, int8 or int32, got int16"));
+                testing::HasSubstr("quantised values are uint8, int8 or int32, got int16"));
     EXPECT_THAT(message([&] {
                     ops::quantize(x, tensor_of<float>({2}, {1, 2}));
                 }),
@@ -172,7 +172,8 @@ TEST(Quantize, RejectsMismatchedOperands) {
                     ops::quantize(x, number(1), tensor_of<int32_t>({3}, {1, 2, 3}));
                 }),
                 testing::HasSubstr("as many zero points as scales"));
-    EXPECT_THAT(message([&] { ops::dequantize(x, number(1)); }), testing::HasSubstr("steps of uint8"));
+    EXPECT_THAT(message([&] { ops::dequantize(x, number(1)); }),
+                testing::HasSubstr("quantised values of uint8"));
 }
 
 }  // namespace

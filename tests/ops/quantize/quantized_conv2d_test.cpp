@@ -125,13 +125,13 @@ TEST(QuantizedConv2d, RejectsMismatchedOperands) {
     EXPECT_THAT(message([&] {
                     ops::quantized_conv2d(tensor_of<float>({1, 1, 1, 1}, {3}), x);
                 }),
-                testing::HasSubstr("x has to be steps of uint8 or int8, got float32"));
+                testing::HasSubstr("x must be quantised to uint8 or int8, got float32"));
     EXPECT_THAT(message([&] {
                     ops::quantized_conv2d({x, x, real, real, Tensor(), Tensor(), Tensor(), real});
                 }),
-                testing::HasSubstr("its bias has to be one for each of 1 channels, of int32"));
+                testing::HasSubstr("its bias must be one for each of 1 channels, of int32"));
     EXPECT_THAT(message([&] { ops::quantized_conv2d(x, x, {}, {}, {}, real); }),
-                testing::HasSubstr("its x_zero has to be one number of int32"));
+                testing::HasSubstr("its x_zero must be one number of int32"));
     EXPECT_THAT(message([&] {
                     ops::quantized_conv2d({x, x, real, Tensor(), x, Tensor(), Tensor(), real});
                 }),

@@ -255,7 +255,7 @@ TEST(Dropout, KeepsTheMean) {
 TEST(Random, NamesMismatchedShapes) {
     Tensor x = ops::full({.shape = IntList{2}});
     expect_user_error(ErrorClass::type,
-                      "[uniform] the random state has to be int32 of shape (2,), got float32(2,)",
+                      "[uniform] the random state must be int32 of shape (2,), got float32(2,)",
                       [&] { ops::uniform(x); });
     expect_user_error(ErrorClass::assertion, "[uniform] low 1 is not below high 1",
                       [] { ops::uniform(state(1), {.low = 1, .high = 1}); });
@@ -263,18 +263,18 @@ TEST(Random, NamesMismatchedShapes) {
                       [] { ops::normal(state(1), {.std = -1}); });
     expect_user_error(ErrorClass::value, "[permutation] n is 300; uint8 allows 0 … 256",
                       [] { ops::permutation(state(1), {.n = 300, .dtype = DType::u8}); });
-    expect_user_error(ErrorClass::type, "[poisson] the parameters have to be float32, got int32(2,)",
+    expect_user_error(ErrorClass::type, "[poisson] the parameters must be float32, got int32(2,)",
                       [] { ops::poisson(state(1), state(1)); });
     expect_user_error(ErrorClass::value,
-                      "[gamma] the parameters have to have the same shape, got float32(2,) and float32(3,)",
+                      "[gamma] the parameters must have the same shape, got float32(2,) and float32(3,)",
                       [&] { ops::gamma(state(1), x, ops::full({.shape = IntList{3}})); });
     expect_user_error(ErrorClass::assertion,
-                      "[multinomial] num_samples is 3; without replacement there are 2",
+                      "[multinomial] num_samples is 3; without replacement it may be at most 2",
                       [&] { ops::multinomial(state(1), ops::add(x, x), {.num_samples = 3}); });
     expect_user_error(ErrorClass::assertion, "[multinomial] num_samples is 0, expected more than 0",
                       [&] { ops::multinomial(state(1), x, {.num_samples = 0}); });
     expect_user_error(ErrorClass::assertion,
-                      "[multinomial] the weights have to be floats of rank 1 or 2, got int32(2,)",
+                      "[multinomial] the weights must be floats of rank 1 or 2, got int32(2,)",
                       [] { ops::multinomial(state(1), state(1)); });
     expect_user_error(ErrorClass::runtime,
                       "[multinomial] weight 1 of row 0 is -1, expected a number that is not negative", [] {
@@ -286,7 +286,7 @@ TEST(Random, NamesMismatchedShapes) {
         });
     expect_user_error(ErrorClass::assertion, "[dropout] probability 1 is not in [0, 1)",
                       [&] { ops::dropout(x, state(1), {.probability = 1}); });
-    expect_user_error(ErrorClass::type, "[dropout] x has to be float, got int32",
+    expect_user_error(ErrorClass::type, "[dropout] x must be floating, got int32",
                       [] { ops::dropout(state(1), state(1)); });
 }
 

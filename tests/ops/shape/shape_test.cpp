@@ -62,18 +62,18 @@ TEST(Reshape, NamesMismatchedShapes) {
         "[reshape] cannot reshape (6,) to (4611686018427387904, 8): the numbers of elements differ", [] {
             ops::reshape(zeros({6}), {.shape = {int64_t(1) << 62, 8}});
         });
-    expect_user_error(ErrorClass::value, "[reshape] target (-1, -1) may hold one -1 and no other negative",
-                      [] {
+    expect_user_error(ErrorClass::value,
+                      "[reshape] target (-1, -1) may hold one -1 and no other negative number", [] {
                           ops::reshape(zeros({6}), {.shape = {-1, -1}});
                       });
     expect_user_error(ErrorClass::runtime,
                       "[reshape_like] cannot give (6,) the shape (2, 2): the numbers of elements differ", [] {
                           ops::reshape_like(zeros({6}), zeros({2, 2}));
                       });
-    expect_user_error(ErrorClass::value, "[flatten] start 1 lies behind end 0 for rank 2", [] {
+    expect_user_error(ErrorClass::value, "[flatten] start 1 is after end 0 for rank 2", [] {
         ops::flatten(zeros({2, 3}), {.start = 1, .end = 0});
     });
-    expect_user_error(ErrorClass::value, "[add_axis] axes (0, -4) name an axis twice", [] {
+    expect_user_error(ErrorClass::value, "[add_axis] axes (0, -4) list an axis twice", [] {
         ops::add_axis(zeros({2, 3}), {.axes = {0, -4}});
     });
     expect_user_error(ErrorClass::value, "[remove_axis] axis 1 of (2, 3) has extent 3, not 1", [] {
@@ -96,12 +96,12 @@ TEST(Transpose, EveryPattern) {
     EXPECT_THAT(values_of(ops::transpose(floats({2, 2}, {0, 1, 2, 3}), {.pattern = {1, 0}})),
                 ElementsAre(0, 2, 1, 3));
     for (IntList wrong : {IntList{0, 0}, IntList{-1, 0}, IntList{0}, IntList{0, 1, 2}})
-        expect_user_error(
-            ErrorClass::runtime,
-            "[transpose] pattern " + to_text(ParamValue(wrong)) + " is no permutation of the axes of rank 2",
-            [&] {
-                ops::transpose(zeros({2, 3}), {.pattern = wrong});
-            });
+        expect_user_error(ErrorClass::runtime,
+                          "[transpose] pattern " + to_text(ParamValue(wrong)) +
+                              " is not a permutation of the axes of rank 2",
+                          [&] {
+                              ops::transpose(zeros({2, 3}), {.pattern = wrong});
+                          });
 }
 
 TEST(Broadcast, RepeatsAxes) {
@@ -114,7 +114,7 @@ TEST(Broadcast, RepeatsAxes) {
     check_op<ops::BroadcastLike>({}, {{.shape = {3, 1}}, {.shape = {2, 3, 4}, .differentiate = false}},
                                  {.dtypes = all_types});
     expect_user_error(ErrorClass::runtime,
-                      "[broadcast_to] cannot broadcast (2, 3) to (4, 3): counted from the end, extents must "
+                      "[broadcast_to] cannot broadcast (2, 3) to (4, 3): counted from the end, sizes must "
                       "be equal or 1",
                       [] {
                           ops::broadcast_to(zeros({2, 3}), {.shape = {4, 3}});
@@ -242,7 +242,7 @@ TEST(Split, CutsAlongAnyAxis) {
     auto parts = ops::split({floats({3}, {1, 2, 3}), zeros({1}), zeros({2})}, {.axis = 0});
     ASSERT_EQ(parts.size(), 2u);
     EXPECT_THAT(values_of(parts[1]), ElementsAre(2, 3));
-    expect_user_error(ErrorClass::value, "[split] sizes (1, 1) do not sum to extent 3 of axis 0", [] {
+    expect_user_error(ErrorClass::value, "[split] sizes (1, 1) do not sum to the size 3 of axis 0", [] {
         ops::split(zeros({3}), {.axis = 0, .sizes = {1, 1}});
     });
     expect_user_error(ErrorClass::value, "[split] size -1 is negative", [] {
@@ -277,7 +277,7 @@ TEST(Flip, ReversesAxes) {
     check_op<ops::Flip>({.axes = {-1, 0}}, {{.shape = {3, 4, 33}}});
     check_op<ops::Flip>({.axes = {}}, {{.shape = {3, 4}}});
     check_op<ops::Flip>({.axes = {1}}, {{.shape = {3, 0}}});
-    expect_user_error(ErrorClass::value, "[flip] axes (1, -1) name an axis twice", [] {
+    expect_user_error(ErrorClass::value, "[flip] axes (1, -1) list an axis twice", [] {
         ops::flip(zeros({2, 2}), {.axes = {1, -1}});
     });
 }
@@ -309,11 +309,12 @@ TEST(Pad, NamesMismatchedShapes) {
     expect_user_error(ErrorClass::value, "[pad] margin -1 is negative",
                       [] { ops::pad(zeros({2}), {.before = {-1}, .after = {0}}); });
     expect_user_error(ErrorClass::runtime,
-                      "[pad] margin 4 of axis 0 is too large to mirror extent 4: at most 3",
+                      "[pad] margin 4 of axis 0 is too large to mirror an axis of size 4: at most 3",
                       [] { ops::pad(zeros({4}), {.before = {4}, .after = {0}, .mode = PadMode::reflect}); });
     // A gradient with margins that no pad() has: its sums would be outside the result.
     expect_user_error(
-        ErrorClass::runtime, "[pad_backward] margin 4 of axis 0 is too large to mirror extent 2: at most 1",
+        ErrorClass::runtime,
+        "[pad_backward] margin 4 of axis 0 is too large to mirror an axis of size 2: at most 1",
         [] { ops::pad_backward(zeros({6}), {.before = {4}, .after = {0}, .mode = PadMode::reflect}); });
     expect_user_error(ErrorClass::runtime, "[pad_backward] axis 0 is empty: there is no edge to repeat", [] {
         ops::pad_backward(zeros({2}), {.before = {2}, .after = {0}, .mode = PadMode::replicate});
@@ -321,7 +322,7 @@ TEST(Pad, NamesMismatchedShapes) {
     expect_user_error(ErrorClass::runtime, "[pad] axis 0 is empty: there is no edge to repeat", [] {
         ops::pad(zeros({0}), {.before = {1}, .after = {0}, .mode = PadMode::replicate});
     });
-    expect_user_error(ErrorClass::value, "[pad_backward] the margins of axis 0 are larger than extent 2",
+    expect_user_error(ErrorClass::value, "[pad_backward] the margins of axis 0 are larger than its size 2",
                       [] { ops::pad_backward(zeros({2}), {.before = {2}, .after = {1}}); });
 }
 

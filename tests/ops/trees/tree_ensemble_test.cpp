@@ -87,12 +87,12 @@ TEST(TreeEnsemble, ValidatesTables) {
     };
     Forest forest;
     forest.children = make_tensor(DType::i32, {8, 2}, {0, 4, 2, 3, 0, 1, 1, 2, 2, 3, 6, 7, 3, 4, 4, 6});
-    expect("node 0 of 8 has the child 0, which has to stand behind it", forest);
+    expect("node 0 of 8 has the child 0, which must come after it", forest);
     forest.children = make_tensor(DType::i32, {8, 2}, {8, 4, 2, 3, 0, 1, 1, 2, 2, 3, 6, 7, 3, 4, 4, 6});
-    expect("node 0 of 8 has the child 8, which has to stand behind it", forest);
+    expect("node 0 of 8 has the child 8, which must come after it", forest);
     forest = {};
     forest.features = make_tensor(DType::i32, {8}, {2, 1, 0, 0, 0, 1, 0, 0});
-    expect("node 0 asks for feature 2 of 2", forest);
+    expect("node 0 reads feature 2 of 2", forest);
     forest = {};
     forest.roots = make_tensor(DType::i32, {2}, {-1, 5});
     expect("root -1 of 8 nodes", forest);
@@ -101,7 +101,7 @@ TEST(TreeEnsemble, ValidatesTables) {
     expect("leaf 7 has rows 4 to 7 of 6", forest);
     forest = {};
     forest.leaves = make_tensor(DType::i32, {6}, {0, 2, 0, 1, 1, 0});
-    expect("a leaf names target 2 of 2", forest);
+    expect("a leaf adds to target 2 of 2", forest);
 }
 
 TEST(TreeEnsemble, RejectsInvalidArguments) {

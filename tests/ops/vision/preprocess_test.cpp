@@ -57,9 +57,9 @@ TEST(Preprocess, RejectsUnsupportedInputs) {
                 HasSubstr("shape (N, H, W, C), got"));
     EXPECT_THAT(error_of(x, three, tensor_of<float>({2}, {1, 2})), HasSubstr("vectors of one length"));
     EXPECT_THAT(error_of(x, tensor_of<float>({2}, {1, 2}), tensor_of<float>({2}, {1, 2})),
-                HasSubstr("x has 3 channels, mean and scale only 2"));
+                HasSubstr("x has 3 channels, but mean and scale only 2"));
     Tensor flags = ops::convert(x, {.dtype = DType::boolean});
-    EXPECT_THAT(error_of(flags, three, three), HasSubstr("has to hold numbers, got bool"));
+    EXPECT_THAT(error_of(flags, three, three), HasSubstr("must hold numbers, got bool"));
 }
 
 }  // namespace

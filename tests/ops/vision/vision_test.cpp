@@ -192,11 +192,11 @@ TEST(DeformableRoiPool2d, MatchesTheFormula) {
     Tensor moved = tensor_of<float>({3, 2, 1, 1}, {5, 0, 5, 0, 5, 0});
     EXPECT_THAT(values_of(ops::deformable_roi_pool2d(x, regions, moved)), testing::ElementsAre(0.5, 0, 0));
     expect_user_error(ErrorClass::runtime,
-                      "[deformable_roi_pool2d] regions have to be float32 of shape (R, 5), got "
+                      "[deformable_roi_pool2d] regions must be float32 of shape (R, 5), got "
                       "float32(1, 1, 2, 3)",
                       [&] { ops::deformable_roi_pool2d(x, x, none); });
     expect_user_error(ErrorClass::runtime,
-                      "[deformable_roi_pool2d] offsets have to be float32 of shape (3, 2, parts, parts), got "
+                      "[deformable_roi_pool2d] offsets must be float32 of shape (3, 2, parts, parts), got "
                       "float32(1, 1, 2, 3)",
                       [&] { ops::deformable_roi_pool2d(x, regions, x); });
     expect_user_error(ErrorClass::value, "[deformable_roi_pool2d] width is 0, expected 1 … 4096",

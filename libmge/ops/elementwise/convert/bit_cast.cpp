@@ -5,7 +5,8 @@ namespace mge::ops {
 
 TensorSpecs BitCast::infer(const Params& p, std::span<const TensorSpec> in) {
     DType from = in[0].dtype;
-    if (p.dtype == DType::boolean) throw_user(name, "bits are no bools; compare them", ErrorClass::type);
+    if (p.dtype == DType::boolean)
+        throw_user(name, "the result cannot be bool; compare with 0 instead", ErrorClass::type);
     if (size_of(from) != size_of(p.dtype))
         throw_user(name, text(from, " and ", p.dtype, " have different sizes"), ErrorClass::type);
     return {{p.dtype, in[0].shape, {}}};

@@ -5,10 +5,9 @@ namespace mge::ops {
 
 TensorSpecs ConvertNarrow::infer(const Params& p, std::span<const TensorSpec> in) {
     if (!is_narrow(p.dtype))
-        throw_user(name, text("dtype is ", p.dtype, ", which is no narrow one; use convert"),
-                   ErrorClass::type);
+        throw_user(name, text("dtype is ", p.dtype, ", which is not narrow; use convert"), ErrorClass::type);
     if (!is_float(in[0].dtype))
-        throw_user(name, text("x has to be floating, got ", in[0].dtype), ErrorClass::type);
+        throw_user(name, text("x must be floating, got ", in[0].dtype), ErrorClass::type);
     return {{p.dtype, in[0].shape, {}}};
 }
 

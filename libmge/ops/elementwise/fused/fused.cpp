@@ -27,7 +27,7 @@ std::string value_text(const ParamValue& value) {
         return code;
     }
     auto* d = std::get_if<double>(&value);
-    MGE_CHECK(d, "lists of floats are not among the parameters of fusible operators");
+    MGE_CHECK(d, "fusible operators have no list of floats as a parameter");
     return hexadecimal_text(*d);
 }
 
@@ -213,7 +213,7 @@ bool FusedProgram::moves_elements() const {
 TensorSpecs FusedElementwise::infer(const Params& p, std::span<const TensorSpec> in) {
     auto program = FusedProgram::parse(p.program);
     if (program.moves_elements())
-        throw_user(name, "a transposition is not elementwise; fused_region takes it", ErrorClass::value);
+        throw_user(name, "a transposition is not elementwise; use fused_region", ErrorClass::value);
     return {program.infer(in).back()};
 }
 

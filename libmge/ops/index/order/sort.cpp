@@ -19,7 +19,7 @@ TensorSpecs Topk::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape shape = in[0].shape;
     if (shape.rank() == 0) throw_user(name, "x needs at least one axis, got a scalar");
     int64_t& length = shape[shape.rank() - 1];
-    if (p.k < 1) throw_user(name, text("k is ", p.k, ", it has to be above 0"));
+    if (p.k < 1) throw_user(name, text("k is ", p.k, ", it must be above 0"));
     if (length == 0) throw_user(name, text("x of shape ", shape, " has empty rows"));
     require_int32_places(name, length);
     length = std::min(p.k, length);

@@ -121,7 +121,7 @@ Tensor index_grid(const std::vector<ops::AxisRange>& ranges, const IntList& axes
 
 Places places_of(Site& s, const IntList& items) {
     for (size_t i = 2; i < s.size(); ++i)
-        if (!s.known(i)) unsupported("bounds that is known only at run time");
+        if (!s.known(i)) unsupported("bounds that are known only at run time");
     Tensors bounds;
     for (size_t i = 2; i < s.size(); ++i) bounds.push_back(s.known(i));
     auto ranges =

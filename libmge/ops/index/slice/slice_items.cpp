@@ -67,8 +67,7 @@ std::vector<AxisRange> ranges_of(std::string_view who, const IntList& items, con
         seen[size_t(axis)] = true;
         for (size_t k = 1; k <= 3; ++k)
             if (items[i + k] == bound_from_input)
-                throw_user(who, "fewer values in `bounds` than places for them in `items`",
-                           ErrorClass::value);
+                throw_user(who, "`bounds` has fewer values than `items` refers to", ErrorClass::value);
         ranges[size_t(axis)] = items[i + 4]
                                    ? index_range(who, axis, items[i + 1], x[axis])
                                    : slice_range(who, items[i + 1], items[i + 2], items[i + 3], x[axis]);

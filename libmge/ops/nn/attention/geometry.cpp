@@ -19,9 +19,9 @@ AttentionStrides strides_of(const AttentionParams& p, const Shape& x) {
 }
 
 [[noreturn]] void throw_mask(std::string_view who, const Shape& scores, const Shape& mask) {
-    throw_user(
-        who, text("the mask has to be broadcast to (batch, heads, queries, keys) = ", scores, ", got ", mask),
-        ErrorClass::value);
+    throw_user(who,
+               text("the mask must broadcast to (batch, heads, queries, keys) = ", scores, ", got ", mask),
+               ErrorClass::value);
 }
 
 AttentionMaskStrides mask_strides(std::string_view who, const AttentionShape& s, const Shape& mask) {
@@ -42,9 +42,9 @@ void check_operands(std::string_view who, const AttentionParams& p, std::span<co
     auto [head, row] = axes_of(p);
     auto got = text(", got q ", q, ", k ", k, " and v ", v);
     if (!is_float(in[0].dtype))
-        throw_user(who, text("its operands have to be floating, got ", in[0].dtype), ErrorClass::type);
+        throw_user(who, text("its operands must be floating, got ", in[0].dtype), ErrorClass::type);
     if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4)
-        throw_user(who, text("q, k and v have four axes", got), ErrorClass::value);
+        throw_user(who, text("q, k and v must have four axes", got), ErrorClass::value);
     auto are_equal = [&](const Shape& a, const Shape& b, int axis) {
         return can_be_equal(who, a.extent(axis), b.extent(axis));
     };
@@ -52,11 +52,12 @@ void check_operands(std::string_view who, const AttentionParams& p, std::span<co
         !are_equal(q, k, 3))
         throw_user(
             who,
-            text("q, k and v have to have one batch, k and v as many heads and rows, q and k one width", got),
+            text("q, k and v must have equal batches, k and v equal heads and rows, q and k equal widths",
+                 got),
             ErrorClass::value);
     Extent heads = q.extent(head), shared = k.extent(head);
     if (!exact_quotient(heads, shared) && !can_be_equal(who, shared.is(0) ? heads : heads % shared, 0))
-        throw_user(who, text("the heads of k have to divide those of q", got), ErrorClass::value);
+        throw_user(who, text("the number of heads of k must divide that of q", got), ErrorClass::value);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 void check_channels(std::string_view who, std::span<const InputInfo> infos, std::span<const TensorSpec> in,
                     size_t first_statistic) {
     if (!is_float(in[0].dtype))
-        throw_user(who, text("x has to be floating, got ", in[0].dtype), ErrorClass::type);
+        throw_user(who, text("x must be floating, got ", in[0].dtype), ErrorClass::type);
     if (in[0].shape.rank() < 2)
         throw_user(who, text("x must have at least 2 axes, got shape ", in[0].shape), ErrorClass::value);
     for (size_t i = first_statistic; i < in.size(); ++i) {

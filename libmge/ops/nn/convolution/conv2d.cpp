@@ -27,7 +27,7 @@ To with_window_of(const From& from) {
 
 void check_dy(std::string_view who, const Shape& y, const Shape& dy) {
     if (!can_be_same(who, dy, y))
-        throw_user(who, text("dy has to have the shape ", y, " of the result, got ", dy));
+        throw_user(who, text("dy must have the shape ", y, " of the result, got ", dy));
 }
 
 // The extent whose convolution gives `out`, and the smallest one of them.
@@ -57,11 +57,11 @@ void check_epilogue(const Shape& y, std::span<const TensorSpec> in) {
         Shape wanted{1, 1, 1, 1};
         wanted.set(1, y.extent(1));
         if (!can_be_same(Conv2d::name, in[2].shape, wanted))
-            throw_user(Conv2d::name, text("its bias has to have the shape ", wanted, ", got ", in[2].shape));
+            throw_user(Conv2d::name, text("its bias must have the shape ", wanted, ", got ", in[2].shape));
     }
     if (in.size() > 3 && !in[3].is_absent() && !can_be_same(Conv2d::name, in[3].shape, y))
         throw_user(Conv2d::name,
-                   text("its residual has to have the result's shape ", y, ", got ", in[3].shape));
+                   text("its residual must have the result's shape ", y, ", got ", in[3].shape));
 }
 
 }  // namespace

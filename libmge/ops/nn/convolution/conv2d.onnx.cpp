@@ -38,7 +38,7 @@ Operands export_conv2d_backward_data(Site& s) {
     for (int i = 0; i < 2; ++i) {
         auto k = size_t(i);
         auto size = s.shapes.extent(s.out_id(), 2 + i);
-        if (!size) unsupported("a size that is not known ahead of a run");
+        if (!size) unsupported("a size that is known only at run time");
         int64_t window_size = (weight[weight.rank() - 2 + i] - 1) * p.dilation[k] + 1;
         more.push_back(*size - ((s.extent(1, 2 + i) - 1) * p.stride[k] + window_size - 2 * p.padding[k]));
     }

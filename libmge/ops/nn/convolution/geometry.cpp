@@ -15,24 +15,24 @@ constexpr int64_t largest_extent = INT32_MAX;
 void check_window(std::string_view who, const ConvWindow& w) {
     for (int i : {0, 1}) {
         if (w.stride[i] < 1 || w.dilation[i] < 1)
-            throw_user(who, text("stride and dilation have to be at least 1, got ", w.stride[i], " and ",
+            throw_user(who, text("stride and dilation must be at least 1, got ", w.stride[i], " and ",
                                  w.dilation[i]));
-        if (w.padding[i] < 0) throw_user(who, text("padding has to be at least 0, got ", w.padding[i]));
+        if (w.padding[i] < 0) throw_user(who, text("padding must be at least 0, got ", w.padding[i]));
     }
-    if (w.groups < 1) throw_user(who, text("groups has to be at least 1, got ", w.groups));
+    if (w.groups < 1) throw_user(who, text("groups must be at least 1, got ", w.groups));
 }
 
 void check_weight(std::string_view who, const ConvWindow& window, const Shape& weight) {
     bool grouped = weight.rank() == 5;
     if (!grouped && (weight.rank() != 4 || window.groups != 1))
-        throw_user(who, window.groups == 1
-                            ? text("the weight has to have the shape (OC, IC, kh, kw), got ", weight)
-                            : text("with ", window.groups,
-                                   " groups the weight has to have the shape (G, OC/G, IC/G, kh, kw), got ",
-                                   weight));
+        throw_user(
+            who, window.groups == 1
+                     ? text("the weight must have the shape (OC, IC, kh, kw), got ", weight)
+                     : text("with ", window.groups,
+                            " groups the weight must have the shape (G, OC/G, IC/G, kh, kw), got ", weight));
     if (grouped && !can_be_equal(who, weight.extent(0), window.groups))
         throw_user(who, text("the weight's shape ", weight, " has ", weight.extent(0),
-                             " groups, the parameter says ", window.groups));
+                             " groups, but the parameter groups is ", window.groups));
 }
 
 std::string counted_extent(const Extent& n, std::string_view what) {
@@ -43,7 +43,7 @@ std::string counted_extent(const Extent& n, std::string_view what) {
 
 Shape conv_shape(std::string_view who, const ConvWindow& window, const Shape& x, const Shape& weight) {
     check_window(who, window);
-    if (x.rank() != 4) throw_user(who, text("the input has to have the shape (N, C, H, W), got ", x));
+    if (x.rank() != 4) throw_user(who, text("the input must have the shape (N, C, H, W), got ", x));
     check_weight(who, window, weight);
     int axis = weight.rank() - 4;
     Extent channels = weight.extent(axis + 1) * window.groups;
@@ -56,11 +56,11 @@ Shape conv_shape(std::string_view who, const ConvWindow& window, const Shape& x,
         Extent in = x.extent(2 + i), kernel = weight.extent(axis + 2 + i);
         int64_t stride = window.stride[i], padding = window.padding[i], dilation = window.dilation[i];
         if (std::max({stride, padding, dilation, kernel.lower(), in.lower()}) > largest_extent)
-            throw_user(who, text("extents, stride, padding and dilation may be at most ", largest_extent));
+            throw_user(who, text("sizes, stride, padding and dilation may be at most ", largest_extent));
         Extent reach = (kernel - 1) * dilation + 1, available = in + 2 * padding;
         if (!can_be_at_least(who, kernel, 1) || !can_be_at_least(who, available, reach))
-            throw_user(who, text("the window reaches over ", counted_extent(reach, i ? "column" : "row"),
-                                 ", the padded input has ", available));
+            throw_user(who, text("the window covers ", counted_extent(reach, i ? "column" : "row"),
+                                 ", but the padded input has ", available));
         y.set(2 + i, floor_div(available - reach, stride) + 1);
     }
     return y;

@@ -15,7 +15,7 @@ void check_bias(const TensorSpec& bias, int64_t rows) {
     auto& shape = bias.shape;
     if (bias.dtype != DType::f32 || shape.numel() != rows || shape.rank() < 1 ||
         shape[shape.rank() - 1] != rows)
-        throw_user(Op::name, text("its bias has to have one value of float32 for each of the ", rows,
+        throw_user(Op::name, text("its bias must have one float32 value for each of the ", rows,
                                   " rows of the weight, got ", bias.dtype, " of shape ", shape));
 }
 
@@ -23,14 +23,14 @@ void check_bias(const TensorSpec& bias, int64_t rows) {
 
 TensorSpecs Op::infer(const Params& p, std::span<const TensorSpec> in) {
     if (in[0].dtype != DType::f32)
-        throw_user(name, text("x has to be float32, got ", in[0].dtype), ErrorClass::type);
-    if (in[0].shape.rank() < 1) throw_user(name, "x has to have rows, got one number");
+        throw_user(name, text("x must be float32, got ", in[0].dtype), ErrorClass::type);
+    if (in[0].shape.rank() < 1) throw_user(name, "x must have rows, got a scalar");
     const CompressedWeight weight = compressed_weight(p, in);
     TensorSpec out{DType::f32, in[0].shape, {}};
     out.shape[out.shape.rank() - 1] = weight.rows;
     if (in.size() > 4 && !in[4].is_absent()) check_bias(in[4], weight.rows);
     if (in.size() > 5 && !in[5].is_absent() && !(in[5].dtype == DType::f32 && in[5].shape == out.shape))
-        throw_user(name, text("its residual has to be float32 of the result's shape ", out.shape, ", got ",
+        throw_user(name, text("its residual must be float32 of the result's shape ", out.shape, ", got ",
                               in[5].dtype, " of shape ", in[5].shape));
     return {out};
 }

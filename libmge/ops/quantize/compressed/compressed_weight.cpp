@@ -13,7 +13,7 @@ void check_spec(std::string_view who, std::string_view what, const TensorSpec& s
                 const Shape& shape) {
     if (spec.dtype != dtype || !(spec.shape == shape))
         throw_user(who,
-                   text("its ", what, " have to be ", dtype, " of shape ", shape, ", got ", spec.dtype,
+                   text("its ", what, " must be ", dtype, " of shape ", shape, ", got ", spec.dtype,
                         " of shape ", spec.shape),
                    spec.dtype == dtype ? ErrorClass::value : ErrorClass::type);
 }
@@ -23,18 +23,18 @@ void check_spec(std::string_view who, std::string_view what, const TensorSpec& s
 CompressedWeight compressed_weight(std::string_view who, int64_t bits, int64_t group, int64_t columns,
                                    const TensorSpec& steps, const TensorSpec& scale, const TensorSpec& zero) {
     if (bits != 4 && bits != 8)
-        throw_user(who, text("steps have 4 or 8 bits, not ", bits), ErrorClass::value);
+        throw_user(who, text("quantised weights have 4 or 8 bits, not ", bits), ErrorClass::value);
     // A byte belongs to one group.
     const int64_t columns_in_byte = 8 / bits;
     if (group < 0 || group % columns_in_byte)
-        throw_user(who, text("a group has an even number of columns, not ", group), ErrorClass::value);
+        throw_user(who, text("a group must have an even number of columns, got ", group), ErrorClass::value);
     if (group > most_columns)
         throw_user(who, text("a group of ", group, " columns, at most ", most_columns), ErrorClass::value);
     if (columns < 1 || columns > most_columns)
-        throw_user(who, text("a matrix of ", columns, " columns, from 1 to ", most_columns),
+        throw_user(who, text("a matrix of ", columns, " columns, expected 1 to ", most_columns),
                    ErrorClass::value);
     if (steps.shape.rank() != 2)
-        throw_user(who, text("its steps have to be a matrix of bytes, got shape ", steps.shape));
+        throw_user(who, text("its quantised weights must be a matrix of bytes, got shape ", steps.shape));
     CompressedWeight weight{
         steps.shape[0], columns,
         group ? group : (columns + columns_in_byte - 1) / columns_in_byte * columns_in_byte, int(bits)};

@@ -15,7 +15,7 @@ TensorSpec given(Specs in, size_t i) { return i < in.size() ? in[i] : TensorSpec
 
 void check_bytes(const TensorSpec& spec, const char* what) {
     if (spec.dtype != DType::u8 && spec.dtype != DType::i8)
-        throw_user(Conv::name, text(what, " has to be steps of uint8 or int8, got ", spec.dtype),
+        throw_user(Conv::name, text(what, " must be quantised to uint8 or int8, got ", spec.dtype),
                    ErrorClass::type);
 }
 
@@ -23,8 +23,8 @@ void check_one(Specs in, size_t i, DType dtype) {
     auto spec = given(in, i);
     if (spec.is_absent()) return;
     if (spec.dtype != dtype || !can_be_equal(Conv::name, spec.shape.elements(), 1))
-        throw_user(Conv::name, text("its ", Conv::inputs[i].name, " has to be one number of ", dtype,
-                                    ", got ", spec.dtype, " of shape ", spec.shape));
+        throw_user(Conv::name, text("its ", Conv::inputs[i].name, " must be one number of ", dtype, ", got ",
+                                    spec.dtype, " of shape ", spec.shape));
 }
 
 void check_per_channel(const TensorSpec& spec, const Extent& channels, const char* what, DType dtype,
@@ -33,7 +33,7 @@ void check_per_channel(const TensorSpec& spec, const Extent& channels, const cha
     bool fits = (may_be_one && count.is(1)) || can_be_equal(Conv::name, count, channels);
     if (spec.dtype != dtype || !fits)
         throw_user(Conv::name,
-                   text("its ", what, " has to be ", may_be_one ? "one number, or " : "", "one for each of ",
+                   text("its ", what, " must be ", may_be_one ? "one number, or " : "", "one for each of ",
                         channels, " channels, of ", dtype, "; got ", spec.dtype, " of shape ", spec.shape));
 }
 
@@ -41,8 +41,8 @@ void check_residual(Specs in, const Shape& y) {
     auto residual = given(in, Conv::residual);
     if (residual.is_absent()) return;
     if (!holds_steps(residual.dtype) || !can_be_same(Conv::name, residual.shape, y))
-        throw_user(Conv::name, text("its residual has to be steps of the result's shape ", y, ", got ",
-                                    residual.dtype, " of shape ", residual.shape));
+        throw_user(Conv::name, text("its residual must be quantised values of the result's shape ", y,
+                                    ", got ", residual.dtype, " of shape ", residual.shape));
     if (given(in, Conv::residual_scale).is_absent())
         throw_user(Conv::name, "its residual needs a residual_scale");
 }
@@ -62,7 +62,7 @@ TensorSpecs QuantizedConv2d::infer(const Params& p, Specs in) {
     bool is_exact = given(in, y_scale).is_absent();
     if (is_exact) {
         if (p.activation != Activation::none || !given(in, residual).is_absent())
-            throw_user(name, "activation and residual need a y_scale: they are about real numbers");
+            throw_user(name, "activation and residual need a y_scale: they apply to real numbers");
         return {{DType::i32, y, {}}};
     }
     check_per_channel(given(in, scale), channels, "scale", DType::f32, true);

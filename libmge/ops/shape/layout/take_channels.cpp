@@ -50,13 +50,13 @@ TensorSpecs TakeChannels::infer(const Params& p, std::span<const TensorSpec> in)
             throw_user(name, text("takes images (N, C, H, W) that differ in their channels only, got ",
                                   y.shape, " and ", x.shape));
         if (__builtin_add_overflow(total, x.shape[channel_axis], &total))
-            throw_user(name, "more channels than 63 bits count");
+            throw_user(name, "more channels than an int64 can count");
     }
     for (int64_t channel : p.channels)
         if (channel < 0 || channel >= total)
             throw_user(name, text("channel ", channel, " is out of range for ", total), ErrorClass::index);
     if (!p.order.empty() && !is_permutation(p.order, p.channels.size()))
-        throw_user(name, text("order has to be a permutation of the ", p.channels.size(), " channels"),
+        throw_user(name, text("order must be a permutation of the ", p.channels.size(), " channels"),
                    ErrorClass::value);
     y.shape[channel_axis] = int64_t(p.channels.size());
     return {{y.dtype, y.shape, {}}};

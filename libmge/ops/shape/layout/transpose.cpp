@@ -16,7 +16,7 @@ std::vector<int> transpose_axes(const Transpose::Params& p, int rank) {
     }
     if (!is_permutation)
         throw_user(Transpose::name, text("pattern ", to_text(ParamValue(p.pattern)),
-                                         " is no permutation of the axes of rank ", rank));
+                                         " is not a permutation of the axes of rank ", rank));
     return axes;
 }
 
