@@ -145,7 +145,8 @@ void App::rewrite_arguments() {
 void App::fail_on_unknown() {
     auto extra = root_->remaining(true);
     if (extra.size() == 1 && extra[0] == "--" && !commands_.empty())
-        throw UsageError("'--' precedes the command", "put it after the command, before names with dashes");
+        throw UsageError("'--' comes before the command",
+                         "put it after the command and before file names with dashes");
     // Everything after "--" is positional.
     bool follows_separator = extra.size() > 1 && extra[0] == "--";
     std::string given = extra.at(follows_separator), help = invocation_.tool + " --help lists all";
@@ -197,7 +198,7 @@ void App::parse_arguments() {
         bool is_missing = dynamic_cast<const CLI::RequiredError*>(&e);
         if (is_missing && !root_->remaining(true).empty()) fail_on_unknown();
         if (!commands_.empty() && root_->get_subcommands().empty()) fail_without_command();
-        throw UsageError(message_of(e, *root_), invocation_.tool + " --help says what is expected");
+        throw UsageError(message_of(e, *root_), invocation_.tool + " --help lists what is expected");
     }
 }
 

@@ -51,8 +51,7 @@ std::string message_of(const CLI::ParseError& error, const CLI::App& root) {
     if (dynamic_cast<const CLI::ExcludesError*>(&error))
         return text(name, " contradicts ", message.substr(message.rfind(' ') + 1), "; give one of them");
     if (dynamic_cast<const CLI::ConversionError*>(&error))
-        return text(name, ": '", joined(option->results(), " "),
-                    "' is not a value that it takes: ", expected);
+        return text(name, ": '", joined(option->results(), " "), "' is not an allowed value: ", expected);
     return message;
 }
 

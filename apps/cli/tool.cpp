@@ -30,9 +30,9 @@ namespace mge::cli {
 namespace {
 
 constexpr std::array codes{
-    ExitCode{ErrorCode::internal, "internal", "internal error: a fault of the program itself"},
+    ExitCode{ErrorCode::internal, "internal", "internal error: a bug in the program"},
     ExitCode{ErrorCode::usage, "usage", "usage: an unknown flag, a bad value, an unreadable input"},
-    ExitCode{ErrorCode::regression, "regression", "a measured figure is worse than the one to compare with"},
+    ExitCode{ErrorCode::regression, "regression", "a measured figure is worse than the baseline's"},
     ExitCode{ErrorCode::device, "device", "a device, library or feature is missing or failed"},
     ExitCode{ErrorCode::model, "model", "a model or data file is damaged, of another kind or too new"},
     ExitCode{ErrorCode::crypto, "crypto", "a wrong key, or data that was changed"},
@@ -238,7 +238,7 @@ Json make_report(const Invocation& invocation) {
 }
 
 void require_stdout() {
-    if (is_stdout_closed) throw UserError("stdout is closed, but the output is written to it");
+    if (is_stdout_closed) throw UserError("stdout is closed, but the output goes there");
 }
 
 void write_report(const Invocation& invocation, const Json& report) {

@@ -92,8 +92,8 @@ void add_decrypt(cli::App& app) {
 
 void add_rekey(cli::App& app) {
     auto job =
-        add<RekeyJob>(app, "rekey", "Encrypt a file by another key or cipher, without plain text on disk",
-                      "the present key", rekey);
+        add<RekeyJob>(app, "rekey", "Encrypt a file with another key or cipher, without plain text on disk",
+                      "the current key", rekey);
     auto& command = *app.root().get_subcommand("rekey");
     command.add_option("--new-cipher", job->new_cipher, "Cipher or format of the output")
         ->type_name("NAME")

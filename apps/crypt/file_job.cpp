@@ -16,7 +16,7 @@ namespace mge::crypt {
 
 void add_file_job(CLI::App& command, FileJob& job, const std::string& key_owner) {
     command.add_option("in", job.in, "File to read")->required()->type_name("FILE");
-    cli::add_written_file(command, "out", job.out, "File to write atomically; may be the input");
+    cli::add_written_file(command, "out", job.out, "File to write atomically; may be the input file");
     command.add_option("--cipher", job.cipher, "Cipher or format: aes-256-gcm, or one of MegEngine's")
         ->type_name("NAME")
         ->capture_default_str()
@@ -35,8 +35,7 @@ FileCipher file_cipher(const std::string& name, const cli::KeyOptions& key,
     auto cipher = find_cipher(name);
     if (!cipher->weakness.empty()) warnings.push_back(cipher->weakness);
     if (key.are_given() || !cipher->default_key) return {name, cli::key_provider(key)};
-    warnings.push_back(
-        text("no key was given: ", name, " uses MegEngine's default key, which everybody knows"));
+    warnings.push_back(text("no key was given: ", name, " uses MegEngine's default key, which is public"));
     return {name, {}};
 }
 

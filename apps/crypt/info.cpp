@@ -59,9 +59,10 @@ int info(const cli::Invocation& invocation, const InfoJob& job) {
 void add_info(cli::App& app) {
     auto job = std::make_shared<InfoJob>();
     auto& invocation = app.invocation();
-    auto& command = app.command("info", "Say how a file is encrypted; with the key, whether it is authentic",
-                                [=, &invocation] { return info(invocation, *job); });
-    command.add_option("file", job->file, "File to look at")->required()->type_name("FILE");
+    auto& command =
+        app.command("info", "Report how a file is encrypted and, with its key, whether it is authentic",
+                    [=, &invocation] { return info(invocation, *job); });
+    command.add_option("file", job->file, "File to examine")->required()->type_name("FILE");
     command.add_option("--cipher", job->cipher, "Cipher of the file, for MegEngine's formats")
         ->type_name("NAME")
         ->check(cli::one_of(cipher_names()));

@@ -33,8 +33,8 @@ bool is_taken(const std::string& path) {
 int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
     if (!job.force && is_taken(job.out))
         throw cli::UsageError(
-            text("'", job.out, "' exists; files encrypted by it could never be opened again"),
-            "choose another name, or --force");
+            text("'", job.out, "' exists; files encrypted with it could never be opened again"),
+            "choose another name, or give --force");
     // The user did not name the target of a link, so the link itself is replaced, and one that appears
     // meanwhile is not followed. Following a dangling link is safe: no file can be lost.
     std::error_code unknown;
@@ -61,12 +61,13 @@ void add_keygen(cli::App& app) {
     auto& invocation = app.invocation();
     auto& command = app.command("keygen", "Make a random key; only its owner may read the file",
                                 [=, &invocation] { return keygen(invocation, *job); });
-    cli::add_written_file(command, "out", job->out, "File to write, as hexadecimal digits");
-    command.add_option("--cipher", job->cipher, "What the key is for")
+    cli::add_written_file(command, "out", job->out, "File to write the key to, as hexadecimal digits");
+    command.add_option("--cipher", job->cipher, "Cipher that the key is for")
         ->type_name("NAME")
         ->capture_default_str()
         ->check(cli::one_of(cipher_names()));
-    command.add_flag("--force", job->force, "Replace an existing file, or a link but not its target");
+    command.add_flag("--force", job->force,
+                     "Replace an existing file (of a symbolic link, the link and not its target)");
 }
 
 }  // namespace mge::crypt

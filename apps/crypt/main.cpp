@@ -11,11 +11,11 @@ cli::Manual manual() {
     return {
         .description = "Encrypts and decrypts models, caches and any other file.",
         .footer =
-            "Short form: mge-crypt --aes IN OUT --key-file FILE encrypts by aes-256-gcm.\n"
+            "Short form: mge-crypt --aes IN OUT --key-file FILE encrypts with aes-256-gcm.\n"
             "Keys come from a file, an environment variable, a file descriptor or the terminal; never from "
             "the command line.",
         .examples = {{"mge-crypt keygen key", "A new key, readable only by its owner"},
-                     {"mge-crypt encrypt model.mge secret.mge --key-file key", "By aes-256-gcm"},
+                     {"mge-crypt encrypt model.mge secret.mge --key-file key", "With aes-256-gcm"},
                      {"mge-crypt info secret.mge --key-file key", "The cipher, and whether the key fits"},
                      {"load_and_run secret.mge --key-file key", "Runs it; no plain content reaches a disk"},
                      {"mge-crypt decrypt secret.mge plain.mge --key-file key", "The model as it was"}},

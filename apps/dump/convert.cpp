@@ -33,8 +33,8 @@ std::string format_of(const ConvertOptions& options) {
     if (!options.format.empty()) return options.format;
     std::string ending = std::filesystem::path(options.output).extension();
     if (std::ranges::find(foreign_endings, ending) != std::end(foreign_endings))
-        throw cli::UsageError(text("'", options.output, "': no ", ending,
-                                   " files can be written; the formats are mge (.mge) and onnx (.onnx)"),
+        throw cli::UsageError(text("'", options.output, "': cannot write ", ending,
+                                   " files; the formats are mge (.mge) and onnx (.onnx)"),
                               "give another ending, or --format");
     return ending == ".onnx" ? "onnx" : "mge";
 }
@@ -73,7 +73,7 @@ void add_convert(cli::App& app) {
     command.add_option("--opset", options->opset, "Operator set of an ONNX file")
         ->check(cli::whole_number(least_onnx_opset, largest_onnx_opset))
         ->default_str(text(default_onnx_opset));
-    command.add_flag("--no-testcases", options->no_test_cases, "Leave the test cases out");
+    command.add_flag("--no-testcases", options->no_test_cases, "Leave out the test cases");
 }
 
 }  // namespace mge::dump

@@ -63,7 +63,7 @@ std::string lacking(const std::vector<MachineFact>& facts, const std::vector<std
 void check_names(const std::vector<MachineFact>& facts, const std::vector<std::string>& required) {
     for (auto& name : required) {
         if (std::ranges::any_of(facts, [&](auto& fact) { return fact.name == name; })) continue;
-        throw cli::UsageError(text("--require: there is no '", name, "'"),
+        throw cli::UsageError(text("--require: there is no feature '", name, "'"),
                               "there are " + joined(facts, ", ", &MachineFact::name));
     }
 }

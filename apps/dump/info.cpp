@@ -47,10 +47,11 @@ void add_info(cli::App& app) {
     auto& command = app.command("info", "Inputs, outputs, operators, weights and the cost of a run",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    command.add_flag("--params", options->tables.params, "A table of all weights");
-    command.add_flag("--flops", options->tables.flops, "A table of all operators with their arithmetic");
-    command.add_flag("--activations", options->tables.activations, "A table of the operators' outputs");
-    command.add_flag("--all", options->all, "All tables");
+    command.add_flag("--params", options->tables.params, "Print a table of all weights");
+    command.add_flag("--flops", options->tables.flops,
+                     "Print a table of all operators with their arithmetic");
+    command.add_flag("--activations", options->tables.activations, "Print a table of the operators' outputs");
+    command.add_flag("--all", options->all, "Print all tables");
     command
         .add_option("--batch-size", options->batch_size, "Count for this batch size instead of the model's")
         ->check(cli::whole_number(1, 1u << 31));

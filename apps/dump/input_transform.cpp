@@ -102,7 +102,7 @@ public:
 
     Array value() {
         Array result = sum();
-        if (!at_end()) fail("something is left over");
+        if (!at_end()) fail("unexpected text after the expression");
         return result;
     }
 
@@ -111,7 +111,7 @@ private:
     [[noreturn]] void fail(const Args&... what) const {
         throw_user(option,
                    text("'", text_, "', column ", at_ + 1, ": ", what...,
-                        "; there are data, numbers, + - * /, parentheses, np.array([1, 2, 3]), "
+                        "; allowed are data, numbers, + - * /, parentheses, np.array([1, 2, 3]), "
                         ".transpose(axes), .reshape(extents), [:, ::-1] and [..., [2, 1, 0]]. For "
                         "anything else let numpy write an .npy file"),
                    ErrorClass::value);
@@ -231,7 +231,7 @@ private:
         fail("'", name, "' is not known");
     }
     Array in_parentheses() {
-        if (++depth_ > deepest) fail("the parentheses are too deep");
+        if (++depth_ > deepest) fail("the parentheses are nested too deeply");
         Array result = sum();
         --depth_;
         expect(")");
@@ -272,7 +272,7 @@ private:
         if (accept("np") || accept("numpy")) expect(".");
         bool is_quoted = accept("'") || accept("\"");
         std::string name = word();
-        if (name != "float32" && name != "float64") fail("astype makes float32 or float64 here");
+        if (name != "float32" && name != "float64") fail("astype can only convert to float32 or float64");
         if (is_quoted && !accept("'")) expect("\"");
         expect(")");
         return x;
@@ -296,7 +296,7 @@ private:
         if (open != extents.end() && known > 0) *open = count / known;
         if (extents.size() > size_t(max_rank) ||
             (open == extents.end() ? known : known * std::max<int64_t>(*open, 0)) != count)
-            fail("that shape does not take ", counted(count, "element"));
+            fail("that shape does not hold ", counted(count, "element"));
         x.shape = Shape(extents);
         return x;
     }

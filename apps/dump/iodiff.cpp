@@ -156,12 +156,12 @@ void print(const MatchedDumps& matched, size_t compared, const std::vector<Diffe
         std::cout << label(*difference.record) << ": " << difference.what << '\n';
     std::cout << cli::counted(compared, "value") << " compared, " << differences.size() << " differ\n";
     if (differences.empty()) return;
-    std::cout << "Root operators, whose inputs agree:\n";
+    std::cout << "Root operators (their inputs agree):\n";
     for (auto& difference : differences) {
         if (!difference.is_root) continue;
         std::cout << "  " << owner(*difference.record) << " -> '" << difference.record->name << "'";
         for (size_t i = 0; i < difference.before.size(); ++i)
-            std::cout << (i ? ", " : ", or what was not compared before it: ")
+            std::cout << (i ? ", " : ", or an operator before it that was not compared: ")
                       << owner(*difference.before[i]);
         std::cout << '\n';
     }
@@ -202,7 +202,8 @@ int run(const IodiffOptions& options, const cli::Invocation& invocation) {
     IoDump a = read_io_dump(options.a, false), b = read_io_dump(options.b, false);
     MatchedDumps matched = match_dumps(a, b, options.match);
     if (matched.pairs.empty())
-        throw cli::UsageError("the dumps have no value in common", "dump both with the names of values kept");
+        throw cli::UsageError("the dumps have no value in common",
+                              "dump both models with the names of values kept");
     std::vector<Difference> differences;
     size_t compared = 0;
     cli::Progress progress("values", matched.pairs.size());
@@ -230,20 +231,21 @@ void add_iodiff(cli::App& app) {
     auto options = std::make_shared<IodiffOptions>();
     auto& command = app.command("iodiff", "Compares two dumps of all values and finds the first differences",
                                 [options, &app] { return run(*options, app.invocation()); });
-    command.add_option("a", options->a, "An io dump: a folder of files, one such file, or a text")
+    command.add_option("a", options->a, "An io dump: a folder of files, one of its files, or a text file")
         ->required()
         ->type_name("FILE");
     command.add_option("b", options->b, "The dump to compare it with")->required()->type_name("FILE");
     command
         .add_option("-e,--max-err", options->max_error,
-                    "Largest error: the difference over the larger magnitude, or over 1 when that is smaller")
+                    "Largest allowed error: the difference divided by the larger magnitude, or by 1 if that "
+                    "is larger")
         ->check(cli::real_number())
         ->capture_default_str();
     command.add_flag("-s,--stop-on-error", options->stop_on_error, "Stop at the first difference");
     command
         .add_option("--match", options->match,
-                    "What belongs together: files of one name, values of one name, those of one origin in "
-                    "the network, or what fits")
+                    "How to pair values: by file name, by value name, by origin in the network, or the first "
+                    "of these that fits")
         ->check(cli::one_of({"auto", "file", "name", "origin"}))
         ->capture_default_str();
 }

@@ -116,7 +116,7 @@ MachineFact huge_pages() {
     if (mode == "always" || mode == "madvise") return fact;
     fact.state = is_there ? MachineState::limited : MachineState::missing;
     fact.advice =
-        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled makes large weights cheaper to reach";
+        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled speeds up access to large weights";
     return fact;
 }
 
@@ -124,7 +124,7 @@ MachineFact frequency() {
     std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     MachineFact fact{"frequency", MachineState::ok, "governor " + governor, {}};
     if (governor.empty()) {
-        fact.found = "decided outside (virtual machine)";
+        fact.found = "set by the host (virtual machine)";
     } else if (governor != "performance") {
         fact.state = MachineState::limited;
         fact.advice =
@@ -173,8 +173,8 @@ MachineFact energy() {
     bool is_there = fs::exists(counter);
     fact.state = MachineState::missing;
     fact.found = is_there ? "RAPL is not readable" : "no RAPL counter";
-    fact.advice = is_there ? text("chmod a+r ", counter, " lets joules be measured")
-                           : "joules per inference cannot be measured here";
+    fact.advice = is_there ? text("chmod a+r ", counter, " allows measuring energy")
+                           : "energy per inference cannot be measured here";
     return fact;
 }
 
@@ -182,7 +182,7 @@ MachineFact gpu() {
     auto& gpu = gpus();
     if (gpu.count == 0)
         return {"gpu", MachineState::missing, "none",
-                text("everything runs on the CPU: ", gpu.why_unavailable)};
+                text("all work runs on the CPU: ", gpu.why_unavailable)};
     return {"gpu", MachineState::ok, text(gpu.count, " x ", device(parse_device("gpu0")).model()), {}};
 }
 

@@ -117,10 +117,10 @@ bool is_same_program(const IoDump& a, const IoDump& b) {
 
 MatchedDumps match_dumps(const IoDump& a, const IoDump& b, const std::string& how) {
     if (how == "file" && (a.is_text || b.is_text))
-        throw cli::UsageError("--match file needs two binary dumps", "leave it out, or give two folders");
+        throw cli::UsageError("--match file needs two binary dumps", "omit it, or give two folders");
     bool have_origins = has_origins(a) && has_origins(b);
     if (how == "origin" && !have_origins)
-        throw cli::UsageError("--match origin needs dumps that say where values come from",
+        throw cli::UsageError("--match origin needs dumps that record the origins of values",
                               "load_and_run writes such dumps; MegEngine's are matched by name");
     // Two single files are compared whatever their names.
     if (!a.is_text && !b.is_text && a.records.size() == 1 && b.records.size() == 1)

@@ -67,9 +67,8 @@ int weight_bits_of(const OptimizeOptions& options, const Model& model) {
     if (auto stored = stored_options(model); stored && !bits && (options.only.empty() || is_named))
         bits = with_stored({}, *stored).weight_bits;
     if (is_named && !bits)
-        throw cli::UsageError(
-            text("--passes names ", compressing_pass, ", but the number of bits is not given"),
-            "add --weight-bits 8 or 4");
+        throw cli::UsageError(text("--passes names ", compressing_pass, ", but --weight-bits is missing"),
+                              "add --weight-bits 8 or 4");
     return bits;
 }
 
@@ -131,7 +130,7 @@ void check_test_cases(const Model& model) {
                 throw cli::UsageError(
                     text("--const-shape fixes input '", own.name, "' as ", own.spec, ", but the test case '",
                          test.name, "' of the model gives ", test.inputs[i].spec()),
-                    "leave --const-shape out, or remove the test cases with mge-dump strip --drop-testcases");
+                    "omit --const-shape, or remove the test cases with mge-dump strip --drop-testcases");
         }
 }
 
@@ -190,17 +189,20 @@ void add_optimize(cli::App& app) {
     cli::add_written_file(command, "output", options->output, "The .mge file to write");
     command
         .add_option("--level", options->level,
-                    "0 only dead operators; 1 algebra and constants too; 2 fusions as well")
+                    "0: removes dead operators; 1: also algebra and constants; 2: also fusions")
         ->check(cli::whole_number(0, 2))
         ->capture_default_str();
     auto names = cli::one_of(pass_names());
-    command.add_option("--passes", options->only, "Run only these, in the order of the pipeline")
+    command.add_option("--passes", options->only, "Run only these passes, in the order of the pipeline")
         ->delimiter(',')
         ->check(names);
-    command.add_option("--without", options->without, "Leave these out")->delimiter(',')->check(names);
-    command.add_flag("--const-shape", options->const_shape,
-                     "Fix the input shapes of the model: values that follow from them are computed now, and "
-                     "the model accepts no others (default: all that it accepts now)");
+    command.add_option("--without", options->without, "Do not run these passes")
+        ->delimiter(',')
+        ->check(names);
+    command.add_flag(
+        "--const-shape", options->const_shape,
+        "Fix the input shapes of the model: values that depend only on them are computed now, and "
+        "the model accepts no other shapes (default: keep all)");
     command
         .add_option("--weight-bits", options->weight_bits,
                     "Store the weights of large linear layers in 8 or 4 bits; arithmetic stays f32 "
@@ -208,8 +210,8 @@ void add_optimize(cli::App& app) {
         ->check(cli::one_of({"8", "4"}))
         ->type_name("N");
     command.add_flag("--pack", options->pack,
-                     "Also store the weights as packed for kernels of this machine, so that loading need "
-                     "not pack them; the file grows accordingly");
+                     "Also store the weights packed for this machine's kernels: loading is faster, and the "
+                     "file is larger");
     command
         .add_option("--threads", options->threads,
                     "Threads of the runs for which --pack packs (default: all)")

@@ -42,7 +42,7 @@ int run(PackingOptions options, const cli::Invocation& invocation) {
     if (pack.model_cipher != no_cipher || pack.info_cipher != no_cipher)
         pack.key = cli::key_provider(options.key);
     else if (options.key.are_given())
-        throw cli::UsageError("a key was given, but nothing is encrypted", "name a --cipher too");
+        throw cli::UsageError("a key was given, but no part is encrypted", "add --cipher or --info-cipher");
     warn_of_weakness(pack.model_cipher);
     if (pack.info_cipher != pack.model_cipher) warn_of_weakness(pack.info_cipher);
     pack_model(options.model, options.output, pack);
@@ -65,9 +65,8 @@ int run(PackingOptions options, const cli::Invocation& invocation) {
 
 void add_pack(cli::App& app) {
     auto options = std::make_shared<PackingOptions>();
-    auto& command =
-        app.command("pack", "Puts a model, its info and measured algorithms into one file for Lite",
-                    [options, &app] { return run(*options, app.invocation()); });
+    auto& command = app.command("pack", "Packs a model, its info and a fast-run cache into one file for Lite",
+                                [options, &app] { return run(*options, app.invocation()); });
     command.add_option("model", options->model, "Model file, packed unchanged")
         ->required()
         ->type_name("FILE");
@@ -75,17 +74,17 @@ void add_pack(cli::App& app) {
     command
         .add_option("--info", options->info_file, "JSON about the model: inputs, outputs, device, options")
         ->type_name("FILE");
-    command.add_option("--cache", options->pack.cache, "Fast-run cache, ours or MegEngine's")
+    command.add_option("--cache", options->pack.cache, "Fast-run cache of MGE or MegEngine")
         ->type_name("FILE");
     command
-        .add_option("--name", options->pack.name, "Name of the model; default: the info's, else the file's")
+        .add_option("--name", options->pack.name, "Name of the model (default: the info's, else the file's)")
         ->type_name("NAME");
     auto known = cli::one_of(ciphers());
-    command.add_option("--cipher", options->pack.model_cipher, "Encrypts the model")
+    command.add_option("--cipher", options->pack.model_cipher, "Encrypts the model with this cipher")
         ->check(known)
         ->type_name("NAME")
         ->capture_default_str();
-    command.add_option("--info-cipher", options->pack.info_cipher, "Encrypts the info")
+    command.add_option("--info-cipher", options->pack.info_cipher, "Encrypts the info with this cipher")
         ->check(known)
         ->type_name("NAME")
         ->capture_default_str();

@@ -78,7 +78,7 @@ int run(const StripOptions& options, const cli::Invocation& invocation) {
 
 void add_strip(cli::App& app) {
     auto options = std::make_shared<StripOptions>();
-    auto& command = app.command("strip", "Writes the model again with names removed or kept",
+    auto& command = app.command("strip", "Writes the model without names, test cases or metadata",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
     cli::add_written_file(command, "output", options->output, "The .mge file to write");
@@ -89,8 +89,8 @@ void add_strip(cli::App& app) {
         ->capture_default_str();
     command.add_flag("--keep-opr-name", options->keep_operator_names, "Keep the names of operators");
     command.add_flag("--keep-param-name", options->keep_parameter_names, "Keep the names of weights");
-    command.add_flag("--drop-testcases", options->drop_test_cases, "Leave the test cases out");
-    command.add_flag("--drop-metadata", options->drop_metadata, "Leave the metadata out");
+    command.add_flag("--drop-testcases", options->drop_test_cases, "Leave out the test cases");
+    command.add_flag("--drop-metadata", options->drop_metadata, "Leave out the metadata");
 }
 
 }  // namespace mge::dump

@@ -60,17 +60,17 @@ Shape random_shape(const std::vector<std::string>& words, const std::string& par
     Shape shape;
     for (size_t i = 2; i < words.size(); ++i) {
         if (trimmed(words[i]) == "...") {
-            if (i + 1 != words.size()) fail("'", part, "': ... has to be the last extent");
+            if (i + 1 != words.size()) fail("'", part, "': ... must be the last dimension");
             for (int axis = int(i) - 2; axis < wanted.rank(); ++axis) shape.push_back(wanted[axis]);
             break;
         }
         double extent = number(words[i], part);
         if (extent < 0 || extent != std::floor(extent) || extent > 1e15)
-            fail("'", part, "': ", extent, " is not an extent");
+            fail("'", part, "': ", extent, " is not a dimension");
         shape.push_back(int64_t(extent));
     }
     if (shape.rank() != wanted.rank())
-        fail("'", part, "' has rank ", shape.rank(), ", the input has the shape ", wanted);
+        fail("'", part, "' has rank ", shape.rank(), ", but the input has the shape ", wanted);
     for (int axis = 1; axis < shape.rank(); ++axis)
         if (shape[axis] != wanted[axis])
             log_warning(
@@ -105,7 +105,7 @@ ImageLayout image_layout(const Value& input) {
             return {first == 1, false, shape[first + 2], shape[first], shape[first + 1]};
     }
     fail("an image cannot be the input '", input.name, "' of shape ", shape,
-         "; it has to have 1 or 3 channels, before or after height and width");
+         "; the input must have 1 or 3 channels, before or after height and width");
 }
 
 // Bilinear with pixel centres at half-integers, like OpenCV.
@@ -183,8 +183,8 @@ Tensor repeated(const Tensor& tensor, int64_t times) {
 
 Tensor read_part(const std::string& part, const Value& input, const TestDataOptions& options, uint64_t seed) {
     if (is_random(part)) {
-        if (options.resize) fail("--resize-input is for images, '", part, "' is not one");
-        if (!options.transform.empty()) fail("--input-transform is for files, '", part, "' is not one");
+        if (options.resize) fail("--resize-input works on images, but '", part, "' is not one");
+        if (!options.transform.empty()) fail("--input-transform works on files, but '", part, "' is not one");
         return random_values(part, input, seed);
     }
     auto file = MappedFile::open(part);

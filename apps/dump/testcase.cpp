@@ -89,12 +89,11 @@ constexpr const char* details = R"(A test case is one --data:
 
 void add_testcase(cli::App& app) {
     auto options = std::make_shared<TestCaseOptions>();
-    auto& command =
-        app.command("testcase", "Writes the model with test cases: inputs, and the outputs they give",
-                    [options, &app] { return run(*options, app.invocation()); });
+    auto& command = app.command("testcase", "Writes the model with test cases: inputs and expected outputs",
+                                [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
     cli::add_written_file(command, "output", options->output, "The .mge file to write");
-    command.add_option("--data", options->data, "The data of a test case, see below; may be repeated")
+    command.add_option("--data", options->data, "Data of a test case, see below; may be repeated")
         ->required()
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -121,7 +120,7 @@ void add_testcase(cli::App& app) {
         ->check(cli::real_number())
         ->type_name("E")
         ->excludes(no_assert);
-    command.add_flag("--append", options->append, "Keep the test cases that the model has");
+    command.add_flag("--append", options->append, "Keep the test cases of the model");
     command.footer(details);
 }
 

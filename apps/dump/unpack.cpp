@@ -20,7 +20,7 @@ struct UnpackOptions {
 int run(const UnpackOptions& options, const cli::Invocation& invocation) {
     auto& wanted = options.paths;
     if (wanted.model.empty() && wanted.info.empty() && wanted.cache.empty())
-        throw cli::UsageError("no output is given", "name a file for the model, --info or --cache");
+        throw cli::UsageError("no output file is given", "give a file for the model, --info or --cache");
     UnpackPaths written = unpack_model(options.packed, wanted, cli::key_provider(options.key));
     cli::Json parts = cli::Json::object();
     auto report = [&](const char* part, const std::string& requested, const std::string& path) {
@@ -46,7 +46,8 @@ void add_unpack(cli::App& app) {
     command.add_option("packed", options->packed, "The packed file")->required()->type_name("FILE");
     cli::written(command.add_option("output", options->paths.model, "Output file for the decrypted model"))
         ->type_name("FILE");
-    cli::written(command.add_option("--info", options->paths.info, "Output file for the JSON about it"))
+    cli::written(
+        command.add_option("--info", options->paths.info, "Output file for the JSON about the model"))
         ->type_name("FILE");
     cli::written(command.add_option("--cache", options->paths.cache, "Output file for the fast-run cache"))
         ->type_name("FILE");

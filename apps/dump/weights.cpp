@@ -37,7 +37,8 @@ Arrays collect(const Graph& graph, const std::string& pattern) {
 void write(const std::string& path, const Arrays& arrays) {
     if (path.ends_with(".npz")) return cli::write_npz(path, arrays);
     if (path.ends_with(".safetensors")) return cli::write_safetensors(path, arrays);
-    throw cli::UsageError(text("'", path, "' names no format"), "end it in .npz or .safetensors");
+    throw cli::UsageError(text("'", path, "' has no ending of a known format"),
+                          "end it in .npz or .safetensors");
 }
 
 int run(const WeightsOptions& options, const cli::Invocation& invocation) {
@@ -69,7 +70,7 @@ void add_weights(cli::App& app) {
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
     cli::add_written_file(command, "output", options->output, "The file to write, .npz or .safetensors");
-    command.add_option("--name", options->name_pattern, "Only weights whose name matches this pattern")
+    command.add_option("--name", options->name_pattern, "Write only weights whose name matches this pattern")
         ->type_name("REGEX")
         ->check([](const std::string& pattern) {
             try {

@@ -96,11 +96,13 @@ void add_build(cli::App& app) {
     auto job = std::make_shared<BuildJob>();
     auto& command =
         app.command("build",
-                    "Measure all algorithms of models' steps. Each finished problem is kept at once: "
-                    "stopped and started again, nothing is measured twice",
+                    "Measure all algorithms of models' steps. Each finished problem is saved at once, so an "
+                    "interrupted run can be continued",
                     [job, &app] { return build(app.invocation(), *job); });
-    add_cache(command, job->cache, "The cache; made when it does not exist");
-    command.add_option("models", job->models, "Models of any readable kind")->required()->type_name("FILE");
+    add_cache(command, job->cache, "Cache file; created if it does not exist");
+    command.add_option("models", job->models, "Model files of any readable format")
+        ->required()
+        ->type_name("FILE");
     cli::add_model_keys(command, job->model_keys, model_key_prefix);
     cli::add_operator_libraries(command, job->operators);
     add_variants(command, job->variants);

@@ -64,10 +64,10 @@ void add_filter(CLI::App& command, RowFilter& filter) {
     command.add_option("--machine", filter.machine, "Only machines that match this")->type_name("RE");
     command
         .add_option("--problem", filter.problem,
-                    "Only problems that match this; they begin with the operator")
+                    "Only problems that match this; a problem begins with its operator")
         ->type_name("RE");
     command.add_option("--algorithm", filter.algorithm, "Only algorithms that match this")->type_name("RE");
-    command.add_flag("--here", filter.only_here, "Only measurements of a machine like this one");
+    command.add_flag("--here", filter.only_here, "Only measurements of machines like this one");
     cli::add_operator_libraries(command, filter.libraries);
 }
 

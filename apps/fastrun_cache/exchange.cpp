@@ -41,7 +41,7 @@ int export_rows(const cli::Invocation& invocation, const ExportJob& job) {
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-    throw ModelError(text("'", path, "' is not what mge-fastrun-cache export writes: ", what));
+    throw ModelError(text("'", path, "' is not a file of mge-fastrun-cache export: ", what));
 }
 
 Attributes attributes_of(const cli::Json& names) {
@@ -83,15 +83,15 @@ std::vector<CacheRow> parse_export(std::string_view bytes, const std::string& pa
         if (is_too_deep(bytes)) fail(path, text("it is nested more than ", deepest_json, " deep"));
         auto file = cli::Json::parse(bytes, nullptr, false);
         if (file.is_discarded()) fail(path, "it is not JSON");
-        if (file.at("format") != "mge-fastrun-cache") fail(path, "its format is another");
+        if (file.at("format") != "mge-fastrun-cache") fail(path, "its format is not mge-fastrun-cache");
         if (file.at("version") != format_version) fail(path, "its version is " + file.at("version").dump());
         for (auto& j : file.at("rows")) {
             rows.push_back(row_of(j));
             if (!is_possible(rows.back()))
-                fail(path, text("row ", rows.size() - 1, " holds impossible figures"));
+                fail(path, text("row ", rows.size() - 1, " has impossible values"));
         }
     } catch (const cli::Json::exception&) {
-        fail(path, text("something is missing or of another kind, at row ", rows.size()));
+        fail(path, text("a field is missing or has another type, at row ", rows.size()));
     }
     return rows;
 }
@@ -132,7 +132,7 @@ void add_export(cli::App& app) {
     auto& command = app.command("export", "Write rows as JSON",
                                 [=, &app] { return export_rows(app.invocation(), *job); });
     add_cache(command, job->cache);
-    cli::add_written_file(command, "out", job->out, "The file, or - for stdout");
+    cli::add_written_file(command, "out", job->out, "File to write, or - for stdout");
     add_filter(command, job->filter);
 }
 
@@ -140,11 +140,11 @@ void add_import(cli::App& app) {
     auto job = std::make_shared<ImportJob>();
     auto& command = app.command(
         "import",
-        "Add the rows of files that export wrote, or of MegEngine's cache files; those can be listed and "
-        "compared, but name other algorithms than there are here",
+        "Add the rows of exported files or of MegEngine's caches (listed only: their algorithms are not "
+        "MGE's)",
         [=, &app] { return import_rows(app.invocation(), *job); });
-    add_cache(command, job->cache, "The cache to add to; made when it does not exist");
-    command.add_option("files", job->files, "The files")->required()->type_name("FILE");
+    add_cache(command, job->cache, "Cache file to add to; created if it does not exist");
+    command.add_option("files", job->files, "Files to import")->required()->type_name("FILE");
 }
 
 }  // namespace mge::fastrun_cache

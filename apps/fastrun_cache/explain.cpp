@@ -112,7 +112,7 @@ int explain(const cli::Invocation& invocation, const ExplainJob& job) {
 void add_explain(cli::App& app) {
     auto job = std::make_shared<ExplainJob>();
     auto& command = app.command(
-        "explain", "Explain for each step of a model why the cache has no entry, with the nearest one",
+        "explain", "Explain for each step of a model why the cache has no entry, and show the nearest entry",
         [job, &app] { return explain(app.invocation(), *job); });
     add_cache(command, job->cache);
     cli::add_model_file(command, job->model, "model", model_key_prefix);
@@ -125,7 +125,7 @@ void add_explain(cli::App& app) {
             },
             "Workspace limit of the run: 65536, 1MiB")
         ->type_name("BYTES");
-    command.add_flag("--reproducible", job->select.reproducible, "The run is reproducible");
+    command.add_flag("--reproducible", job->select.reproducible, "Explain a run with --reproducible");
 }
 
 }  // namespace mge::fastrun_cache

@@ -77,7 +77,7 @@ int show(const cli::Invocation& invocation, const ListJob& job) {
         cli::print_table(std::cout, table, {"measured", "workspace"});
         std::cout << '\n';
     }
-    if (groups.empty()) std::cout << "nothing matches\n";
+    if (groups.empty()) std::cout << "no row matches\n";
     return cli::finish(invocation, {{"cache", job.cache.path}, {"rows", rows}});
 }
 
@@ -103,6 +103,6 @@ std::string date_of(int64_t seconds) {
 }
 
 void add_list(cli::App& app) { add(app, "list", "List problems, each with its fastest algorithm", list); }
-void add_show(cli::App& app) { add(app, "show", "Show every measurement of problems", show); }
+void add_show(cli::App& app) { add(app, "show", "Show all measurements of each problem", show); }
 
 }  // namespace mge::fastrun_cache

@@ -6,7 +6,7 @@ namespace {
 
 cli::Manual manual() {
     return {
-        .description = "Fills, reads, checks and joins caches of measured algorithms.",
+        .description = "Fills, reads, checks and merges caches of measured algorithms.",
         .footer =
             "A cache holds one row per machine, problem and algorithm: how long it took and what it needs. "
             "It is data, never code.\n"

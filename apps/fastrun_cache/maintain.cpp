@@ -23,8 +23,8 @@ int verify(const cli::Invocation& invocation, const CacheArgument& argument) {
         return cli::finish(
             invocation, result, ErrorCode::model,
             text("fast-run cache '", path, "' is damaged (", cli::counted(faults.size(), "fault"),
-                 "); mge-fastrun-cache prune --damaged removes the rows that are not intact"));
-    std::cout << path << ": " << cli::counted(rows, "row") << ", all as they were written\n";
+                 "); mge-fastrun-cache prune --damaged removes the damaged rows"));
+    std::cout << path << ": " << cli::counted(rows, "row") << ", all intact\n";
     return cli::finish(invocation, result);
 }
 
@@ -96,7 +96,7 @@ std::vector<CacheRow> rows_to_prune(const PruneJob& job, FastrunCache& cache) {
 int prune(const cli::Invocation& invocation, const PruneJob& job) {
     if (!job.has_criterion())
         throw cli::UsageError(
-            "prune: nothing says what to remove",
+            "prune: no criterion for removal is given",
             "give --older-than, --other-machines, --damaged, --doubtful, --keep-fastest or a filter");
     auto cache = job.cache.open_to_read();
     if (!job.dry_run) cache = job.cache.open_to_write();
@@ -115,35 +115,37 @@ int prune(const cli::Invocation& invocation, const PruneJob& job) {
 
 void add_verify(cli::App& app) {
     auto cache = std::make_shared<CacheArgument>();
-    auto& command = app.command("verify", "Check the file and every row; a damaged one is exit code 5",
+    auto& command = app.command("verify", "Check the file and every row; damage ends with exit code 5",
                                 [=, &app] { return verify(app.invocation(), *cache); });
     add_cache(command, *cache);
 }
 
 void add_merge(cli::App& app) {
     auto job = std::make_shared<MergeJob>();
-    auto& command = app.command("merge", "Join caches, of other machines too; the newer of equal rows stays",
-                                [=, &app] { return merge(app.invocation(), *job); });
-    add_cache(command, job->out, "The cache to add to; made when it does not exist", "out");
-    command.add_option("in", job->in, "The caches to take from")->required()->type_name("FILE");
+    auto& command =
+        app.command("merge", "Merge caches, also of other machines; of equal rows the newer is kept",
+                    [=, &app] { return merge(app.invocation(), *job); });
+    add_cache(command, job->out, "Cache file to add to; created if it does not exist", "out");
+    command.add_option("in", job->in, "Caches to merge")->required()->type_name("FILE");
 }
 
 void add_prune(cli::App& app) {
     auto job = std::make_shared<PruneJob>();
-    auto& command = app.command("prune", "Remove the rows that fit all criteria given",
+    auto& command = app.command("prune", "Remove the rows that meet all given criteria",
                                 [=, &app] { return prune(app.invocation(), *job); });
     add_cache(command, job->cache);
-    command.add_option("--older-than", job->older_than_days, "Measured at least so many days ago")
+    command.add_option("--older-than", job->older_than_days, "Rows measured at least this many days ago")
         ->check(cli::real_number(0, 1e6))
         ->type_name("DAYS");
     command.add_flag("--other-machines", job->other_machines,
-                     "Of other processors, instruction sets or library versions than here");
-    command.add_flag("--damaged", job->damaged, "Not as they were written");
-    command.add_flag("--doubtful", job->doubtful, "Measured during other work, so that they are not trusted");
-    command.add_option("--keep-fastest", job->keep_fastest, "All but the N fastest of each problem")
+                     "Rows of other processors, instruction sets or library versions");
+    command.add_flag("--damaged", job->damaged, "Damaged rows");
+    command.add_flag("--doubtful", job->doubtful,
+                     "Rows measured while the machine was busy, which are not trusted");
+    command.add_option("--keep-fastest", job->keep_fastest, "All rows but the N fastest of each problem")
         ->check(cli::whole_number(1, 1'000'000))
         ->type_name("N");
-    command.add_flag("--dry-run", job->dry_run, "Only say what would be removed");
+    command.add_flag("--dry-run", job->dry_run, "Only report what would be removed");
     add_filter(command, job->filter);
 }
 

@@ -36,7 +36,7 @@ void set_threads(const Options& options) {
     if (int(cpus.size()) != threads * workers)
         throw_user(option,
                    text(counted(cpus.size(), "CPU"), " for ", counted(threads * workers, "thread"), " (",
-                        workers, " times ", threads, "); give one for each"),
+                        workers, " times ", threads, "); give one CPU for each"),
                    ErrorClass::value);
     auto allowed = allowed_cpus();
     for (int cpu : cpus)

@@ -88,7 +88,7 @@ void require_device(Job& job) {
     if (name.empty()) return;
     for (auto& absent : still_absent())
         if (kind_of(name) == absent.name)
-            throw DeviceError(text("[--require-device] '", name, "' is not there: ", absent.reason));
+            throw DeviceError(text("[--require-device] '", name, "' is not available: ", absent.reason));
     DeviceId id =
         cli::device_of(kind_of(name) == name && is_kind(name) ? name + '0' : name, "--require-device");
     job.report["required_device"] = physical_name(id);

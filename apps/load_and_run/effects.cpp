@@ -40,7 +40,7 @@ void note_options_ignored_by_plan(Job& job, Test& test) {
     if (test.index > 0 || job.options.checks.replay_plan.empty()) return;
     auto& o = job.options.algorithms;
     auto note = [&](bool is_given, const char* option) {
-        if (is_given) job.ignore_option(option, "the plan says which algorithms run");
+        if (is_given) job.ignore_option(option, "the plan determines which algorithms run");
     };
     note(o.fast_run, "--fast-run");
     note(o.full_run, "--full-run");
@@ -51,8 +51,7 @@ void note_options_ignored_by_plan(Job& job, Test& test) {
 void note_options_without_reference(Job& job, Test& test) {
     auto& o = job.options.checks;
     if (test.index > 0 || !o.compare.empty() || !o.compare_with.empty() || job.options.run.fitting) return;
-    constexpr auto reason =
-        "without --compare, --compare-with and --fitting there is nothing to compare with";
+    constexpr auto reason = "without --compare, --compare-with or --fitting nothing is compared";
     if (o.rtol) job.ignore_option("--rtol", reason);
     if (o.atol) job.ignore_option("--atol", reason);
     if (!o.metric.empty()) job.ignore_option("--metric", reason);

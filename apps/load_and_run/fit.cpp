@@ -197,7 +197,7 @@ private:
         }
         cli::print_table(std::cout, rows);
         auto& best = winner();
-        std::cout << "the best options:\n";
+        std::cout << "best options:\n";
         auto flags = cli::Json::array();
         for (auto& change : best.set) {
             std::cout << change.flag << '\n';

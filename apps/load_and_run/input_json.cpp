@@ -52,11 +52,11 @@ private:
     }
 
     Shape shape_of(const SortedJson& list) const {
-        if (!list.is_array() || list.size() > size_t(max_rank)) fail("has no list of extents as shape");
+        if (!list.is_array() || list.size() > size_t(max_rank)) fail("needs a list of sizes as its shape");
         Shape shape;
         for (auto& extent : list) {
             if (!extent.is_number_unsigned() || extent.get<uint64_t>() > (uint64_t(1) << 31))
-                fail(text("has the extent ", extent.dump()));
+                fail(text("has the dimension ", extent.dump()));
             shape.push_back(extent.get<int64_t>());
         }
         try {

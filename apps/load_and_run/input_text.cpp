@@ -113,7 +113,7 @@ Tensor parse_literal(const std::string& literal) {
 void add_extent(Shape& shape, double extent, const std::string& where) {
     constexpr double largest = 1e15;  // exact as a double, and larger than any memory
     if (extent < 0 || extent != std::floor(extent) || extent > largest)
-        refuse_input(text("'", where, "': ", extent, " is not an extent"));
+        refuse_input(text("'", where, "': ", extent, " is not a dimension"));
     shape.push_back(int64_t(extent));
 }
 

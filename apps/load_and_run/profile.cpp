@@ -44,8 +44,7 @@ void measure_roof(Job& job, const Test& test, Profile& profile) {
         profile.peak = measure_peak(default_threads());
         if (!profile.peak)
             log_warning(
-                "load_and_run: there is no memory to measure what the machine can do; the profile does not "
-                "say "
+                "load_and_run: there is not enough memory to measure the machine's peak; the profile lacks "
                 "it");
         return;
     }

@@ -107,8 +107,9 @@ void print_queue(const Job& job, const Measured& measured) {
     auto runs = double(measured.times.size());
     double rate = runs / measured.seconds, by_chance = 3 / std::sqrt(runs);  // rates of random arrivals
     if (rate < (1 - std::max(0.1, by_chance)) * job.options.run.rate)
-        std::cout << "warning: " << format_number(rate, 1) << " runs per second do not keep up with --rate "
-                  << job.options.run.rate << ": the queue grows, and the latency with the time measured\n";
+        std::cout << "warning: " << format_number(rate, 1) << " runs per second are fewer than --rate "
+                  << job.options.run.rate
+                  << ": the queue and the latency grow for as long as the run lasts\n";
 }
 
 void print_times(const Job& job, const Test& test) {

@@ -29,7 +29,7 @@ std::shared_ptr<std::byte[]> copy_of(std::span<const std::byte> bytes) {
     constexpr size_t alignment = 64;
     size_t size = (bytes.size() / alignment + 1) * alignment;
     auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, size));
-    if (!data) throw MemoryError("there is no memory for the model's file");
+    if (!data) throw MemoryError("there is not enough memory for the model's file");
     std::memcpy(data, bytes.data(), bytes.size());
     return {data, [](std::byte* p) { std::free(p); }};
 }
@@ -86,10 +86,10 @@ void Session::open_cache() {
     auto path = o.cache.empty() ? FastrunCache::default_path() : o.cache;
     if (!path) {
         constexpr auto what =
-            "there is no folder that only this user can write, for a fast-run cache; set HOME or "
+            "there is no folder for a fast-run cache that only this user can write; set HOME or "
             "XDG_CACHE_HOME, or name a cache with --fast-run-algo-policy";
         if (!o.measures()) throw UserError(what);
-        return log_warning(text(what, "; what is measured is not kept"));
+        return log_warning(text(what, "; new measurements are not saved"));
     }
     auto use = o.measures() ? cli::CacheUse::tolerant : cli::CacheUse::look_up;
     auto name = o.cache.empty() ? CacheName::by_default : CacheName::by_user;
@@ -143,12 +143,12 @@ void Session::require_known_shapes(const TensorSpecs& inputs) const {
             throw_user("--const-shape",
                        text("input '", own.name, "' is ", own.spec, ", a constant",
                             compile_options_.const_shape ? "" : " (the model keeps its shapes)",
-                            ", and was given as ", inputs[i]),
+                            ", but was given as ", inputs[i]),
                        ErrorClass::value);
         if (is_recorded && program_ && !(program_->inputs()[i].spec == inputs[i]))
             throw_user("--record-comp-seq2",
                        text("the shapes are fixed: input '", own.name, "' was recorded as ",
-                            program_->inputs()[i].spec, " and is given as ", inputs[i]),
+                            program_->inputs()[i].spec, " but is given as ", inputs[i]),
                        ErrorClass::value);
     }
 }
@@ -191,7 +191,8 @@ std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
     } catch (const DeviceError& e) {
         if (!is_stored || !options_.checks.replay_plan.empty()) throw;
         // The file comes from a machine that could do more.
-        log_warning(text("load_and_run: an algorithm stored in the model is missing here: ", e.what()));
+        log_warning(
+            text("load_and_run: this build lacks an algorithm that is stored in the model: ", e.what()));
         options.algorithms.clear();
         program = Program::compile(graph, inputs, options);
     }

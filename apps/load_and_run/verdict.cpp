@@ -110,7 +110,7 @@ struct Baseline {
 Baseline read_baseline(const std::string& path) {
     Json report = Json::parse(cli::read_json_text(path), nullptr, false);
     auto bad = [&](const char* what) {
-        return ModelError(text("'", path, "' is no baseline: ", what, "; make one with --json FILE"));
+        return ModelError(text("'", path, "' is not a baseline: ", what, "; make one with --json FILE"));
     };
     if (report.is_discarded()) throw bad("it is not JSON");
     if (!report.is_object() || report.value("tool", "") != "load_and_run" || !report.contains("result"))
@@ -233,10 +233,10 @@ void check_comparable(const Job& job, const Baseline& baseline) {
         if (Json now = ports_json(test.program->inputs()); now != baseline.inputs[test.index])
             throw_user("--baseline",
                        text("the inputs of test ", test.index, " were ", baseline.inputs[test.index].dump(),
-                            ", now they are ", now.dump(), "; compare runs of the same command"),
+                            ", but now they are ", now.dump(), "; compare runs of the same command"),
                        ErrorClass::value);
     auto warn = [&](const char* what, const auto& before, const auto& now) {
-        log_warning(text("load_and_run: '", path, "' is of another ", what, ": ", before, ", now ", now));
+        log_warning(text("load_and_run: '", path, "' has another ", what, ": ", before, ", now ", now));
     };
     std::string model = name_of_file(baseline.model), own = name_of_file(job.options.run.model.path);
     if (model != own) warn("model", model, own);
@@ -256,7 +256,7 @@ size_t needed_runs(const Condition& condition) {
 [[noreturn]] void fail_for_too_few(const Condition& condition, size_t runs) {
     throw_user("--fail-if",
                text(condition.figure, " needs ", counted(needed_runs(condition) * min_rounds, "run"),
-                    ", there are ", runs, "; give both sides more with --duration"),
+                    ", there are ", runs, "; run both for longer with --duration"),
                ErrorClass::value);
 }
 
@@ -298,7 +298,7 @@ Condition parse_condition(const std::string& given) {
     if (result.figure == "min" || result.figure == "mean" || result.figure == "max") return result;
     auto nth = result.figure.starts_with('p') ? parse_number(std::string_view(result.figure).substr(1))
                                               : std::nullopt;
-    if (!nth || *nth < 0 || *nth > 100) fail("there is no such figure");
+    if (!nth || *nth < 0 || *nth > 100) fail("the figure is unknown");
     result.percentile = *nth;
     return result;
 }

@@ -50,7 +50,7 @@ uint64_t now_ns() {
 uint64_t bytes_of(LiteDataType type, std::span<const int64_t> shape) {
     uint64_t size = size_of(type);
     for (const int64_t extent : shape) {
-        if (extent < 1) throw RequestError("a size of a shape is below 1");
+        if (extent < 1) throw RequestError("a dimension of a shape is below 1");
         if (__builtin_mul_overflow(size, static_cast<uint64_t>(extent), &size)) {
             throw RequestError("a shape has too many elements");
         }
@@ -98,7 +98,7 @@ void read_inputs(const Instance& instance, Job& job) {
         for (size_t i = first; fits && i < data.shape.size(); ++i) {
             fits = info.shape[i] < 0 || info.shape[i] == data.shape[i];
         }
-        if (!fits) throw RequestError("input " + info.name + " has another shape than the model's");
+        if (!fits) throw RequestError("input " + info.name + " has a shape that the model does not accept");
         const uint64_t expected = bytes_of(info.type, data.shape);
         if (data.size != expected) {
             throw RequestError("input " + info.name + " has " + std::to_string(data.size) +
@@ -149,7 +149,7 @@ void write_outputs(const Network& network, const Job& job, int64_t first_row, in
         const auto index = static_cast<size_t>(found - network.outputs().begin());
         Shape shape = network.output_shape(index);
         if (has_rows && (shape.empty() || shape[0] != all_rows)) {
-            throw std::runtime_error(found->name + " has not the rows of the batch");
+            throw std::runtime_error(found->name + " has another number of rows than the batch");
         }
         if (has_rows) shape[0] = job.rows;
         uint64_t size = size_of(found->type);
@@ -303,7 +303,7 @@ TRITONSERVER_Error* TRITONBACKEND_Initialize(TRITONBACKEND_Backend*) {
         check(TRITONBACKEND_ApiVersion(&major, &minor));
         if (major != MGE_TRITON_API_MAJOR) {
             throw std::runtime_error("this server has version " + std::to_string(major) +
-                                     " of the interface for backends, the backend mge knows version 1");
+                                     " of the backend interface, but the mge backend needs version 1");
         }
     });
 }

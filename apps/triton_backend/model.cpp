@@ -62,7 +62,7 @@ Model::Model(const std::string& config, const std::string& folder)
         throw std::runtime_error(
             options_.path +
             " has no batch dimension: the first dimension of an input or output is not the "
-            "number of rows; max_batch_size has to be 0");
+            "number of rows; max_batch_size must be 0");
     }
     max_batch_ = settings_.has_batching ? settings_.max_batch : has_batches ? DefaultMaxBatch : 0;
 }

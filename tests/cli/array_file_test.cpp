@@ -85,7 +85,7 @@ TEST(Npy, ReadsBigEndianElements) {
 
 TEST(Npy, RejectsInvalidArguments) {
     EXPECT_THAT(message_of("hello"), HasSubstr("has no .npy signature"));
-    EXPECT_THAT(message_of(npy(i4_header, "")), HasSubstr("needs 8 bytes of data, there are 0"));
+    EXPECT_THAT(message_of(npy(i4_header, "")), HasSubstr("needs 8 bytes of data, but there are 0"));
     EXPECT_THAT(message_of(npy("{'descr': '>c8', 'fortran_order': False, 'shape': (1,), }", two_ints)),
                 HasSubstr("not supported"));
     EXPECT_THAT(message_of(npy("{'descr': '!i4', 'fortran_order': False, 'shape': (2,), }", two_ints)),

@@ -99,9 +99,9 @@ const std::vector<std::vector<std::string>> wide{{"name", "time", "inputs", "alg
 
 TEST(Table, OmitsColumnsToFit) {
     EXPECT_EQ(printed(28, wide, {"inputs", "algorithm"}),
-              "name  time  algorithm\nconv  1 ms  a\n(left out: inputs; --wide shows all)\n");
+              "name  time  algorithm\nconv  1 ms  a\n(hidden columns: inputs; --wide shows all)\n");
     EXPECT_EQ(printed(12, wide, {"inputs", "algorithm"}),
-              "name  time\nconv  1 ms\n(left out: inputs, algorithm; --wide shows all)\n");
+              "name  time\nconv  1 ms\n(hidden columns: inputs, algorithm; --wide shows all)\n");
 }
 
 TEST(Table, BreaksLongCells) {

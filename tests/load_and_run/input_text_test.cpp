@@ -69,8 +69,8 @@ TEST(InputText, ErrorsNameTheirPosition) {
     EXPECT_THAT(message_of([] { parse_literal(std::string(100000, '[')); }),
                 HasSubstr("nested more than 7 deep"));
     EXPECT_THAT(message_of([] { parse_literal("3000000000"); }), HasSubstr("int32 cannot hold"));
-    EXPECT_THAT(message_of([] { parse_braced_shape("{1,2.5}"); }), HasSubstr("is not an extent"));
-    EXPECT_THAT(message_of([] { parse_braced_shape("{1e30}"); }), HasSubstr("is not an extent"));
+    EXPECT_THAT(message_of([] { parse_braced_shape("{1,2.5}"); }), HasSubstr("is not a dimension"));
+    EXPECT_THAT(message_of([] { parse_braced_shape("{1e30}"); }), HasSubstr("is not a dimension"));
     EXPECT_THAT(message_of([] { parse_braced_shape("{4294967296,4294967296,0}"); }),
                 HasSubstr("more elements than memory can hold"));
     EXPECT_THAT(message_of([] { parse_random("#rand(0,1,4294967296,4294967296,0)"); }),

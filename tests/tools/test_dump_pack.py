@@ -84,7 +84,7 @@ def test_usage(run_tool, tmp_path, key):
     assert ran.code == 2 and "--cipher" in ran.report["error"]["hint"]
     assert run_tool(TOOL, "pack", MODEL, tmp_path / "m.lite", "--cipher", "rot13").code == 2
     ran = run_tool(TOOL, "unpack", DATA / "packed/mlp.packed.lite")
-    assert ran.code == 2 and "no output is given" in ran.err
+    assert ran.code == 2 and "no output file is given" in ran.err
     ran = run_tool(TOOL, "unpack", DATA / "packed/mlp.packed.lite", "--cache", tmp_path / "c")
     assert ran.code == 0 and ran.result["parts"] in (
         {"cache": None},

@@ -191,7 +191,7 @@ def test_input_transform_of_integers(run_tool, identity, tmp_path):
         ("__import__('os')", "'__import__' is not known"),
         ("data ** 2", "column 7"),
         ("(data", "expected ')'"),
-        ("data)", "something is left over"),
+        ("data)", "unexpected text after the expression"),
         ("data[0]", "expected ':'"),
         ("data[:, :, :, :, :]", "(1, 3, 4, 5)"),
         ("data[:, [3]]", "position 3 of 3"),
@@ -226,4 +226,4 @@ def test_mismatched_input_transform(run_tool, identity, tmp_path):
         assert ran.code == 2 and "does not fit" in ran.err
     random = ["--data", "#rand(0,1)", "--input-transform", "data"]
     ran = run_tool(TOOL, "testcase", model, tmp_path / "out.mge", *random)
-    assert ran.code == 2 and "--input-transform is for files" in ran.err
+    assert ran.code == 2 and "--input-transform works on files" in ran.err

@@ -61,7 +61,7 @@ def test_list_of_test_cases_and_append(run_tool, two_inputs, tmp_path):
         ("a:#rand(0,1,7);b:#rand(0,1)", "rank 1"),
         ("#rand(0,x)", "'x' is not a number"),
         ("#rand(2,1)", "2 is above 1"),
-        ("#rand(0,1,...,3)", "last extent"),
+        ("#rand(0,1,...,3)", "last dimension"),
         ("a:/proc/nonexistent;b:#rand(0,1)", "/proc/nonexistent"),
         ("@/proc/nonexistent", "/proc/nonexistent"),
     ],

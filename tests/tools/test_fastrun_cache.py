@@ -305,7 +305,7 @@ def test_texts_fit_the_terminal(tool_path, cache, small_model):
     for command in commands:
         assert [line for line in shown(*command) if not is_fitting(line)] == [], command
         assert max(map(len, shown(*command, "--wide"))) > 60, command
-    assert any(line.startswith("(left out: ") for line in shown(*commands[0]))
+    assert any(line.startswith("(hidden columns: ") for line in shown(*commands[0]))
 
 
 def test_explain_names_other_machines(run_tool, small_model, cache, tmp_path):

@@ -102,7 +102,7 @@ def test_profile_and_values_inside(run_tool, image_model, tmp_path):
 def test_missing_interface_calls(run_tool, image_model, flag):
     done = run_tool("load_and_run", image_model, "--lite", flag)
     assert done.code == USAGE
-    assert f"--lite does not go with {flag}" in done.err.replace("[--lite] ", "--lite ")
+    assert f"--lite cannot be combined with {flag}" in done.err.replace("[--lite] ", "--lite ")
 
 
 def test_errors_keep_their_codes(run_tool, image_model, tmp_path):

@@ -86,7 +86,7 @@ def test_numbers_are_as_a_whole_and_in_their_range(run_tool, small_model, flags,
             "'-1' is out of range: expected a number of at least 0",
         ),
         (["mge-dump", "testcase", "x", "y", "--data", "z", "--seed", "-1"], "an integer"),
-        (["mge-dump", "--", "info", "x"], "'--' precedes the command"),
+        (["mge-dump", "--", "info", "x"], "'--' comes before the command"),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )
@@ -144,7 +144,7 @@ def given(run_tool, tmp_path, model, value):
 )
 def test_out_of_range_numbers(run_tool, identity, tmp_path, dtype, value):
     message = given(run_tool, tmp_path, identity(dtype), value)
-    assert f"does not fit the input, which is {dtype}" in message
+    assert f"does not fit the input's dtype {dtype}" in message
     value = value.removeprefix("[").removesuffix("]") if "rand" in value else None
     if value:
         ran = run_tool("mge-dump", "testcase", identity(dtype), tmp_path / "t.mge", "--data", value)
@@ -157,11 +157,11 @@ def test_files_with_out_of_range_numbers(run_tool, identity, tmp_path):
     (tmp_path / "x.json").write_text(json.dumps({"x": entry}))
     for file in ("x.npy", "x.json"):
         message = given(run_tool, tmp_path, identity("int8"), f"x:{tmp_path / file}")
-        assert "does not fit the input, which is int8" in message
+        assert "does not fit the input's dtype int8" in message
     assert given(run_tool, tmp_path, identity("int32"), f"x:{tmp_path}/x.npy")[0] == 300
     data = ("--data", tmp_path / "x.npy")
     ran = run_tool("mge-dump", "testcase", identity("int8"), tmp_path / "t.mge", *data)
-    assert "[--data] the number 300 does not fit the input, which is int8" in one_error(ran)
+    assert "[--data] the number 300 does not fit the input's dtype int8" in one_error(ran)
 
 
 def test_extremes_fit(run_tool, identity, tmp_path):

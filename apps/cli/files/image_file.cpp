@@ -101,7 +101,7 @@ public:
         check_size(label_, text_.size(), height, width, uint64_t(channels));
         size_t size = size_t(height) * size_t(width) * size_t(channels);
         if (text_.size() - at_ < size)
-            fail(label_, "its pixels need ", counted(size, "byte"), ", there are ", text_.size() - at_);
+            fail(label_, "its pixels need ", counted(size, "byte"), ", but there are ", text_.size() - at_);
         Tensor result = new_image(height, width, channels);
         std::memcpy(result.data(), text_.data() + at_, size);
         return result;

@@ -59,7 +59,7 @@ public:
         Description array = describe();
         size_t needed = array.count * size_of(array.type.dtype);
         if (data_.size() != needed)
-            fail("shape ", array.shape, " needs ", counted(needed, "byte"), " of data, there are ",
+            fail("shape ", array.shape, " needs ", counted(needed, "byte"), " of data, but there are ",
                  data_.size());
         Tensor result = tensor_from_host({array.type.dtype, array.shape, {}}, data_.data(), host_device);
         if (array.is_big_endian) reverse_bytes(result);
@@ -103,7 +103,7 @@ private:
         if (version < 1 || version > 3) fail("format version ", version);
         size_t length = 0;
         for (size_t i = 0; i < field; ++i) length |= byte(fixed + i) << 8 * i;
-        if (length > bytes_.size() - fixed - field) fail("its header is cut off");
+        if (length > bytes_.size() - fixed - field) fail("its header is truncated");
         header_ = {reinterpret_cast<const char*>(bytes_.data()) + fixed + field, length};
         data_ = bytes_.subspan(fixed + field + length);
     }

@@ -121,7 +121,7 @@ public:
         size_t needed = npy_size(bytes, label_);
         if (info_.size != needed)
             throw ModelError(text("'", label_, "' is not a readable .npy array: it has ", info_.size,
-                                  " bytes, its header requires ", needed));
+                                  " bytes, but its header requires ", needed));
         // Once for the bytes and once for the tensor.
         source_.budget.take(needed, 2);
         size_t start = bytes.size();
@@ -264,7 +264,7 @@ void write_npz(const std::string& path, const std::vector<std::pair<std::string,
     zip_error_fini(&error);
     if (!archive) {
         zip_source_free(memory);
-        throw MemoryError(text("no memory for '", path, "'"));
+        throw MemoryError(text("there is not enough memory for '", path, "'"));
     }
     zip_source_keep(memory);
     std::unique_ptr<zip_source_t, FreeSource> kept(memory);

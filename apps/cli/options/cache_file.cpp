@@ -31,7 +31,7 @@ public:
         while (fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) != 0 && (errno == EINTR || errno == EWOULDBLOCK))
             if (!wait.wait_a_moment()) {
                 ::close(fd_);
-                throw UserError(text(what, ": another process still has it locked after ", wait.limit_text(),
+                throw UserError(text(what, ": another process still holds its lock after ", wait.limit_text(),
                                      " of waiting"));
             }
     }

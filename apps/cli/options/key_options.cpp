@@ -36,7 +36,7 @@ KeySource read_key_file(const std::string& path) {
     } closing{fd};
     struct stat info {};
     if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & (S_IRGRP | S_IROTH)))
-        log_warning(text("others can read the key file '", path, "'; chmod 600 it"));
+        log_warning(text("other users can read the key file '", path, "'; chmod 600 it"));
     std::string where = text("'", path, "'");
     return {read_secret(fd, where), where};
 }
@@ -68,7 +68,7 @@ KeySource read_source(const KeyOptions& options, const KeyRequest& request) {
     if (!typed)
         throw CryptoError(text(missing, "; give it with --", options.prefix, "key-file, --", options.prefix,
                                "key-env or --", options.prefix, "key-fd"));
-    return {std::move(*typed), "what was typed"};
+    return {std::move(*typed), "the typed text"};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace mge::cli {
 
 void throw_unfit(const char* option, double value, DType dtype) {
-    throw_user(option, text("the number ", value, " does not fit the input, which is ", dtype),
+    throw_user(option, text("the number ", value, " does not fit the input's dtype ", dtype),
                ErrorClass::value);
 }
 

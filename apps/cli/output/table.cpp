@@ -110,7 +110,7 @@ void print_table(std::ostream& stream, const std::vector<Row>& rows, const Row& 
     auto widths = widths_of(shown);
     narrow(widths, text_width());
     for (auto& row : shown) print_row(stream, row, widths, &row == shown.data());
-    if (!left_out.empty()) stream << "(left out: " << joined(left_out, ", ") << "; --wide shows all)\n";
+    if (!left_out.empty()) stream << "(hidden columns: " << joined(left_out, ", ") << "; --wide shows all)\n";
 }
 
 std::string format_number(double value, int decimals) {

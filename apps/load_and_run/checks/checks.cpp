@@ -39,8 +39,8 @@ void limit_allocations(const Graph& graph, size_t weights, size_t limit) {
             reader = operator_text(graph, node);
             break;
         }
-    throw MemoryError(text("the weights alone take ", weights, " bytes, the limit is ", limit,
-                           "; the largest are those of ", reader, ", ", largest, " bytes"));
+    throw MemoryError(text("the weights alone take ", weights, " bytes, but the limit is ", limit,
+                           "; the largest belong to ", reader, ", ", largest, " bytes"));
 }
 
 }  // namespace

@@ -81,8 +81,8 @@ private:
             kind_ = Kind::arrays;
         else if (!recognise_model(*content_))
             throw ModelError(text("'", path_,
-                                  "': what is encrypted in it is neither a model nor an .npz archive; "
-                                  "other references have to be decrypted first"));
+                                  "': its decrypted content is neither a model nor an .npz archive; "
+                                  "decrypt other references first"));
     }
 
     std::string path_;
@@ -109,7 +109,7 @@ Tensors inputs_for(const Graph& graph, const Subject& subject) {
         size_t at = position_of_input(subject.model.graph, graph, i);
         if (at >= subject.inputs.size())
             throw_user("--compare",
-                       text("the other model has an input '", wanted.name, "', this one has not"),
+                       text("the other model has an input '", wanted.name, "', but this model does not"),
                        ErrorClass::value);
         Tensor input = subject.inputs[at];
         if (input.dtype() != wanted.spec.dtype && is_float(input.dtype()) && is_float(wanted.spec.dtype))
@@ -367,7 +367,7 @@ ComparedRun compare_run(const CheckOptions& checks, const Subject& subject,
         compare_with_outputs(OtherModel(checks, subject, file), program, context, run);
     else if (!checks.compare_with.empty())
         throw_user("--compare-with",
-                   text("'", checks.compare, "' holds values, which nothing is compiled from"),
+                   text("'", checks.compare, "' holds values, not a model that can be compiled"),
                    ErrorClass::value);
     else
         compare_with_values(file, program, context, run);
@@ -488,7 +488,7 @@ void check_reference(const CheckOptions& checks, const Subject& subject) {
     try {
         infer_shapes(other.model.graph, specs_of(other.inputs));
     } catch (const UserError& e) {
-        throw_user("--compare", text("'", checks.compare, "' does not take these inputs: ", e.what()),
+        throw_user("--compare", text("'", checks.compare, "' does not accept these inputs: ", e.what()),
                    e.error_class());
     }
 }

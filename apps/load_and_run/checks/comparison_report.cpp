@@ -47,8 +47,8 @@ std::string quoted(const std::vector<std::string>& names) {
 // itself.
 std::string origin_text(const OperatorDifference& d) {
     if (d.suspects.size() < 2) return {};
-    return text("it arose somewhere between ", d.agreed.empty() ? "the beginning" : quoted(d.agreed),
-                " and '", d.output, "', in one of ", d.suspects.size(),
+    return text("it arose between ", d.agreed.empty() ? "the beginning" : quoted(d.agreed), " and '",
+                d.output, "', in one of ", d.suspects.size(),
                 " steps: ", listed(d.suspect_texts, named_suspects));
 }
 
@@ -143,7 +143,7 @@ void print(const WalkedDifference& walked) {
     std::cout << "first difference: ";
     print_difference(*r.first, walked);
     if (!r.cause) {
-        std::cout << "no operator differs by itself: the error grows along the way\n";
+        std::cout << "no operator differs by itself: the error accumulates along the way\n";
     } else if (r.cause->step != r.first->step || r.cause->output != r.first->output) {
         std::cout << (r.cause->suspects.size() > 1 ? "first value that differs by itself: "
                                                    : "first operator that differs by itself: ");

@@ -142,7 +142,7 @@ const PlanReader::Entry& PlanReader::find(const TensorSpecs& inputs) const {
         if (entry.inputs == wanted) return entry;
     throw_user("--replay-plan",
                text("'", path_, "' is a plan for the inputs ", known.empty() ? "of no program" : known,
-                    ", given are ", wanted, "; save a plan with them (--save-plan)"),
+                    ", but given are ", wanted, "; save a plan for these inputs (--save-plan)"),
                ErrorClass::value);
 }
 
@@ -155,7 +155,7 @@ void PlanReader::apply(const Graph& model, const TensorSpecs& inputs, int thread
     if (threads > 0 && threads != entry.threads)
         throw_user("--replay-plan",
                    text("'", path_, "' is a plan for ", cli::counted(size_t(entry.threads), "thread"),
-                        ", asked for: ", threads),
+                        ", but the run uses ", threads),
                    ErrorClass::value);
     options.passes = entry.passes;
     options.level = entry.level;
@@ -176,7 +176,8 @@ void PlanReader::verify(const TensorSpecs& inputs, const Program& program) const
             (is_free || steps[i].algorithm == entry.algorithms[i]))
             continue;
         throw DeviceError(
-            text("[--replay-plan] ", step_text(i, steps[i]), " runs ", steps[i].algorithm, ", the plan says ",
+            text("[--replay-plan] ", step_text(i, steps[i]), " runs ", steps[i].algorithm,
+                 ", but the plan requires ",
                  i < entry.ops.size() ? entry.ops[i] + " by " + entry.algorithms[i] : "nothing"));
     }
 }
@@ -192,7 +193,7 @@ void require_cached(const Program& program) {
     if (count)
         throw DeviceError(text("[--require-cache] the cache has no algorithm for ", count, " of ",
                                counted(program.steps().size(), "step"), ": ", missing,
-                               "; fill it with --fast-run, or with mge-fastrun-cache build"));
+                               "; fill it with --fast-run or mge-fastrun-cache build"));
 }
 
 }  // namespace mge::load_and_run
