@@ -30,6 +30,11 @@ target_compile_options(mge_flags INTERFACE
   -Wall -Wextra -Wno-missing-field-initializers -Wno-unknown-pragmas
   "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>"
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
+# Errors name files by their path in the repository, so that a build in another folder gives the same bytes.
+# ccache gives compilers relative paths.
+file(RELATIVE_PATH source_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+target_compile_options(mge_flags INTERFACE
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}=)
 # GCC collects garbage whenever 128 MiB have doubled. Sources here need up to 460 MiB, which costs 8 % of compile time.
 target_compile_options(mge_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)
 if(MGE_SANITIZE)
