@@ -63,10 +63,10 @@ if(MGE_TOOLS)
 endif()
 if(TARGET mge_python)
   # The extension works with one version of Python.
-  math(EXPR next_minor "${Python_VERSION_MINOR} + 1")
+  math(EXPR next_minor "${MGE_PYTHON_MINOR} + 1")
   mge_package(python_debian python3-mge python "Python packages"
     "The packages megengine and megenginelite, with the interface of MegEngine 1.13."
-    DEPENDS "${own_library}" "python3 (>= 3.${Python_VERSION_MINOR})" "python3 (<< 3.${next_minor})" python3-numpy python3-tqdm)
+    DEPENDS "${own_library}" "python3 (>= 3.${MGE_PYTHON_MINOR})" "python3 (<< 3.${next_minor})" python3-numpy python3-tqdm)
   set(debian_folder ${PROJECT_SOURCE_DIR}/cmake/debian/python3-mge)
   set(CPACK_DEBIAN_PYTHON_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian_folder}/postinst ${debian_folder}/prerm)
 endif()

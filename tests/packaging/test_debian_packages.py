@@ -45,6 +45,9 @@ def test_names_and_dependencies(packages):
     needs = field(packages["libmge0"], "Depends")
     assert all(f"{library} (" in needs for library in ("libc6", "libdnnl2", "libsqlite3-0"))
     assert "libssl3" in needs  # opened when it is needed
+    minor = sys.version_info.minor
+    of_python = field(packages["python3-mge"], "Depends")
+    assert f"python3 (>= 3.{minor}), python3 (<< 3.{minor + 1})" in of_python
     version = field(packages["libmge0"], "Version")
     for other in packages.keys() - {"libmge0", "libmge-lite"}:
         assert f"libmge0 (= {version})" in field(packages[other], "Depends")
