@@ -80,7 +80,8 @@ private:
             problem_count_ > most_problems ? text("; and ", problem_count_ - most_problems, " more") : "";
         throw ModelError(text(
             "'", label_, "' (", record_.format, ") has ", problem_count_,
-            problem_count_ == 1 ? " operator that is not supported: " : " operators that are not supported: ", problems_, more));
+            problem_count_ == 1 ? " operator that is not supported: " : " operators that are not supported: ",
+            problems_, more));
     }
 
     // Values are numbered in the order in which they are made, and made before they are read.
