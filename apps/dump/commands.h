@@ -17,6 +17,7 @@ void add_extract(cli::App& app);
 void add_pack(cli::App& app);
 void add_unpack(cli::App& app);
 void add_evaluate(cli::App& app);
+void add_diff(cli::App& app);
 void add_iodiff(cli::App& app);
 void add_doctor(cli::App& app);
 

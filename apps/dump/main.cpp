@@ -20,7 +20,7 @@ cli::Manual manual() {
 
 constexpr void (*commands[])(cli::App&) = {
     add_info,    add_graph, add_weights, add_convert,  add_testcase, add_optimize, add_strip,
-    add_extract, add_pack,  add_unpack,  add_evaluate, add_iodiff,   add_doctor,
+    add_extract, add_pack,  add_unpack,  add_evaluate, add_diff,     add_iodiff,   add_doctor,
 };
 
 int run_command(cli::Invocation& invocation) {
