@@ -9,7 +9,13 @@
 #include "apps/cli/output/progress.h"
 #include "apps/cli/output/table.h"
 #include "apps/load_and_run/clock.h"
+#include "apps/load_and_run/compile_options.h"
+#include "apps/load_and_run/fit_state.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/hash.h"
 #include "libmge/base/joined.h"
+#include "libmge/base/version.h"
+#include "libmge/device/cpu/cpu_device.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -65,6 +71,7 @@ struct Candidate {
     Test test;
     std::string state = "ok", signature;
     std::vector<double> times;
+    size_t turns = 0;
     double p50 = 0;
     bool is_ok() const { return state == "ok"; }
 };
@@ -85,9 +92,25 @@ std::string signature_of(const Program& program) {
     return result;
 }
 
+// Everything that the figures of candidates depend on.
+cli::Json subject_of_fitting(const Job& job, const CompileOptions& options) {
+    if (job.options.run.fitting_state.empty()) return cli::Json::object();
+    auto bytes = MappedFile::open(job.options.run.model.path);
+    return {{"model", text(checksum(bytes->bytes().data(), bytes->bytes().size()))},
+            {"inputs", joined(specs_of(job.tests.at(0).inputs), "; ")},
+            {"options", to_json(options)},
+            {"threads", options.threads},
+            {"cpu", cpu_model()},
+            {"isa", name_of(cpu_isa())},
+            {"version", mge::version}};
+}
+
 class Fitting {
 public:
-    explicit Fitting(Job& job) : job_(job), plain_(job.session->compile_options()) {}
+    explicit Fitting(Job& job)
+        : job_(job),
+          plain_(job.session->compile_options()),
+          known_(job.options.run.fitting_state, subject_of_fitting(job, plain_)) {}
 
     void run() {
         cli::Progress progress("fitting", first_sets().size() + refinements.size());
@@ -95,7 +118,7 @@ public:
             add(set);
             progress.advance();
         }
-        time_all();
+        time_all(rounds);
         Set best = winner().set;
         for (auto& change : refinements) {
             bool is_in = std::ranges::any_of(best, [&](auto& c) { return c.flag == change.flag; });
@@ -106,7 +129,7 @@ public:
             }
             progress.advance();
         }
-        time_all();
+        time_all(2 * rounds);
         report();
         job_.session->use(winner().options, winner().test.program);
     }
@@ -117,12 +140,23 @@ private:
         candidate.set = set;
         candidate.options = plain_;
         for (auto& change : set) change.apply(candidate.options);
-        try {
-            prepare(candidate);
-        } catch (const Error& e) {
-            candidate.state = text("rejected: ", e.what());
+        auto* known = known_.find(flags_of(set));
+        if (known && known->state != "ok") {
+            candidate.state = known->state;
+        } else {
+            try {
+                prepare(candidate);
+            } catch (const Error& e) {
+                candidate.state = text("rejected: ", e.what());
+            }
         }
+        if (known && candidate.is_ok()) {
+            candidate.times = known->times;
+            candidate.turns = known->turns;
+        }
+        keep(candidate);
         candidates_.push_back(std::move(candidate));
+        known_.write();
     }
 
     void prepare(Candidate& candidate) {
@@ -154,17 +188,27 @@ private:
         candidate.test = {};
     }
 
-    void time_all() {
-        for (size_t round = 0; round < rounds; ++round)
+    void keep(const Candidate& candidate) {
+        known_.set(flags_of(candidate.set), {candidate.state, candidate.turns, candidate.times});
+    }
+
+    // `all_turns` counts those of an earlier phase, and of a search that was interrupted.
+    void time_all(size_t all_turns) {
+        for (size_t round = 0; round < rounds; ++round) {
             for (size_t i = 0; i < candidates_.size(); ++i) {
                 auto& candidate = candidates_[(i + round) % candidates_.size()];
-                if (candidate.is_ok()) turn(candidate);
+                if (!candidate.is_ok() || candidate.turns >= all_turns) continue;
+                turn(candidate);
+                keep(candidate);
             }
+            known_.write();
+        }
         for (auto& candidate : candidates_)
             if (candidate.is_ok()) candidate.p50 = cli::summarize(candidate.times).p50;
     }
 
     static void turn(Candidate& candidate) {
+        ++candidate.turns;
         auto begin = Clock::now();
         auto& context = *candidate.test.context;
         auto run = [&] {
@@ -211,12 +255,36 @@ private:
     CompileOptions plain_;
     std::vector<Candidate> candidates_;
     Tensors expected_;
+    FitState known_;
 };
+
+// --dry-run: the sets of options that would be tried.
+void print_plan(Job& job) {
+    auto sets = cli::Json::array();
+    std::cout << "--fitting would compile, check and time these sets of options by turns, " << rounds
+              << " times at least " << turn_ms << " ms each:\n";
+    for (auto& set : first_sets()) {
+        std::cout << "  " << flags_of(set) << '\n';
+        sets.push_back(flags_of(set));
+    }
+    auto refined = cli::Json::array();
+    std::cout << "and then each of these on top of the fastest set:\n";
+    for (auto& change : refinements) {
+        std::cout << "  " << change.flag << '\n';
+        refined.push_back(change.flag);
+    }
+    double seconds = double(2 * first_sets().size() + refinements.size()) * rounds * turn_ms / 1000;
+    std::cout << "timing takes " << cli::format_number(seconds, 1)
+              << " s or more; --fast_run measures algorithms that are not in the cache before\n";
+    job.report["fitting_plan"] = {{"sets", sets}, {"refinements", refined}, {"least_seconds", seconds}};
+    job.is_done = true;
+}
 
 }  // namespace
 
 void fit(Job& job) {
-    if (job.options.run.fitting) Fitting(job).run();
+    if (!job.options.run.fitting) return;
+    job.options.run.dry_run ? print_plan(job) : Fitting(job).run();
 }
 
 }  // namespace mge::load_and_run

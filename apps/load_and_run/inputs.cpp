@@ -13,6 +13,7 @@
 #include "apps/cli/output/fit_numbers.h"
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
+#include "apps/load_and_run/shapes.h"
 #include "libmge/base/error.h"
 #include "libmge/base/rethrow.h"
 #include "libmge/device/device.h"
@@ -154,6 +155,20 @@ Test given_test(const InputTable& table, const std::string& values, uint64_t see
     return test;
 }
 
+Test shaped_test(const InputTable& table, const InputShapes& shapes, uint64_t seed) {
+    Test test;
+    test.name = shapes.text;
+    test.has_random_input = true;
+    for (size_t i = 0; i < table.size(); ++i) {
+        TensorSpec spec = table.spec(i);
+        if (shapes.by_input[i].rank() > 0) spec.shape = shapes.by_input[i];
+        double bound = is_float(spec.dtype) ? 1 : 0;
+        test.inputs.push_back(made_for(
+            table, i, [&] { return cli::random_tensor(spec, -bound, bound, seed + i, "--shapes"); }));
+    }
+    return test;
+}
+
 // Inputs without a value: those of the model's first test case, otherwise random numbers.
 void fill_inputs(const std::vector<TestCase>& stored, const InputTable& table, uint64_t seed, Test& test) {
     for (size_t i = 0; i < table.size(); ++i) {
@@ -180,6 +195,9 @@ std::vector<Test> tests_without_batch(const Model& model, const InputTable& tabl
     auto stored = fitting_test_cases(model, options.dimensions);
     std::vector<Test> tests;
     for (auto& values : options.values) tests.push_back(given_test(table, values, options.seed));
+    if (!options.shapes.empty())
+        for (auto& shapes : parse_shapes(options.shapes, table.names()))
+            tests.push_back(shaped_test(table, shapes, options.seed));
     if (tests.empty())
         for (auto& known : stored) {
             tests.emplace_back();

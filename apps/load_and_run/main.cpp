@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "apps/load_and_run/checks/stages.h"
@@ -7,11 +8,13 @@
 #include "apps/load_and_run/devices.h"
 #include "apps/load_and_run/effects.h"
 #include "apps/load_and_run/fit.h"
+#include "apps/load_and_run/hint.h"
 #include "apps/load_and_run/profile.h"
 #include "apps/load_and_run/report.h"
 #include "apps/load_and_run/rounds.h"
 #include "apps/load_and_run/stages.h"
 #include "apps/load_and_run/sweep.h"
+#include "apps/load_and_run/turns.h"
 #include "apps/load_and_run/verdict.h"
 
 namespace mge::load_and_run {
@@ -50,7 +53,7 @@ void run_tests(Job& job) {
         // The next test has its own guards.
         if (test.context) test.context->observe(nullptr);
         // The first one stays for the stages to come, and all when they will be timed again.
-        bool is_kept = test.index == 0 || job.options.run.serve_rounds;
+        bool is_kept = test.index == 0 || job.options.run.serve_rounds || job.options.input.round_robin;
         if (!is_kept) test.context.reset();
     }
 }
@@ -74,6 +77,7 @@ constexpr std::array stages{
     Stage{"find the fastest options", fit},
     Stage{"run the tests", run_tests},
     Stage{"time rounds for another process", serve_rounds},
+    Stage{"time the tests by turns", time_by_turns},
     Stage{"check the model's test cases", check_stored_test_cases},
     Stage{"finish the checks", finish_checks},
     Stage{"print", print_results},
@@ -102,7 +106,10 @@ void run_sweep_stages(Job& job) { run_all(job, sweep_stages); }
 int run(cli::Invocation& invocation) {
     Options options = parse_options(invocation);
     if (options.sweep.is_requested()) return run_sweep(invocation, options, run_sweep_stages);
-    return run_and_report(invocation, options, run_stages);
+    cli::Json found = cli::Json::object();
+    if (options.hint.is_given())
+        found["hint"] = choose_streams_and_threads(invocation, options, run_sweep_stages);
+    return run_and_report(invocation, options, std::move(found), run_stages);
 }
 
 }  // namespace

@@ -409,9 +409,8 @@ void print_results(Job& job) {
     print_memory(*first.program);
 }
 
-int run_and_report(cli::Invocation& invocation, const Options& options, void (*work)(Job& job)) {
-    Json result = Json::object();
-    Job job{invocation, options, result};
+int run_and_report(cli::Invocation& invocation, const Options& options, Json found, void (*work)(Job& job)) {
+    Job job{invocation, options, found};
     work(job);
     return write_report(job);
 }

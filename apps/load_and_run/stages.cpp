@@ -11,6 +11,7 @@
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/inputs.h"
 #include "apps/load_and_run/report.h"
+#include "apps/load_and_run/turns.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
@@ -107,6 +108,7 @@ void load_model(Job& job) {
     job.session->check_with(job.checks.get());
     job.checks->memory.loaded();
     job.tests = make_tests(job.session->model(), job.options.input);
+    check_turns(job);
     job.checks->memory.fed(job.tests);
     job.results.resize(job.tests.size());
 }

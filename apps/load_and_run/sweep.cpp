@@ -54,11 +54,21 @@ Json batch_of(const Test& test) {
     return has_batch ? Json(test.inputs[0].shape()[0]) : Json();
 }
 
+// The name without the batch size, which is a field of its own.
+std::string name_of_test(const Job& job, const Test& test) {
+    auto& batches = job.options.input.batch_sizes;
+    std::string suffix = batches.empty() ? "" : text("batch ", batches[0]), name = test.name;
+    if (!name.ends_with(suffix)) return name;
+    name.resize(name.size() - suffix.size());
+    if (name.ends_with(' ')) name.pop_back();
+    return name;
+}
+
 Json row_of(const Job& job, const Test& test) {
     Json row = empty_row(job.options);
     auto& r = job.results[test.index];
     auto m = test.program->memory();
-    row["test"] = test.name;
+    row["test"] = name_of_test(job, test);
     row["batch"] = batch_of(test);
     row["runs"] = r.measured.times.size();
     row["load_ms"] = job.session->load_ms;

@@ -82,3 +82,15 @@ def test_needs_first_diff(run_tool, models, tmp_path):
     flags = ("--compare-with", "reference", "--write-reproducer", tmp_path / "small.mge")
     ran = run_tool("load_and_run", models[0], *flags, json=False)
     assert ran.code == USAGE and "[--write-reproducer] needs --first-diff" in ran.err
+
+
+def test_an_operator_that_a_pass_made(run_tool, reproduce, models, tmp_path):
+    """A model that was rounded ahead of time has conversions besides its operators."""
+    rounded = tmp_path / "rounded.mge"
+    flags = ("--passes", "store_as_bf16")
+    assert run_tool("mge-dump", "optimize", models[0], rounded, *flags).code == OK
+    ran, small = reproduce(rounded, "--compare", models[0], "--rtol", 1e-6)
+    assert ran.code == ACCURACY, ran.err
+    written = ran.result["reproducer"]
+    # In bf16 both inputs are equal, so only the whole model shows the difference.
+    assert written["shows_difference"] and written["inputs"] == ["x"]

@@ -36,14 +36,26 @@ std::vector<bool> follow_from_inputs(const Graph& graph) {
     return follows;
 }
 
-Borders borders_of(const Graph& graph, const std::set<NodeId>& origins) {
+// The operators of some steps, by their numbers in the source graph; those that a pass made, by label.
+struct Origins {
+    std::set<NodeId> numbers;
+    std::set<std::string> labels;
+    bool is_everything = false;
+
+    bool contain(const Graph& graph, const Node& node) const {
+        if (is_everything) return true;
+        if (node.origins.empty()) return labels.contains(node_label(graph, node));
+        return std::ranges::any_of(node.origins, [&](NodeId id) { return numbers.contains(id); });
+    }
+};
+
+Borders borders_of(const Graph& graph, const Origins& origins) {
     Borders result;
     std::set<ValueId> made, read_outside(graph.outputs().begin(), graph.outputs().end()), seen;
     std::vector<bool> follows = follow_from_inputs(graph);
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
         auto& node = graph.node(NodeId(i));
-        bool is_in = std::ranges::any_of(node.origins, [&](NodeId id) { return origins.contains(id); });
-        if (is_in) {
+        if (origins.contain(graph, node)) {
             result.nodes.push_back(NodeId(i));
             made.insert(node.outputs.begin(), node.outputs.end());
         } else {
@@ -99,10 +111,14 @@ private:
         return {{cause.step}, cause.suspects, between, all};
     }
 
-    std::set<NodeId> origins_of(const std::vector<size_t>& steps) const {
-        std::set<NodeId> origins;
-        for (size_t step : steps)
-            origins.insert(walk_.node(step).origins.begin(), walk_.node(step).origins.end());
+    Origins origins_of(const std::vector<size_t>& steps) const {
+        Origins origins;
+        origins.is_everything = steps.size() == walk_.step_count();
+        for (size_t step : steps) {
+            auto& node = walk_.node(step);
+            origins.numbers.insert(node.origins.begin(), node.origins.end());
+            if (node.origins.empty()) origins.labels.insert(node_label(walk_.graph(), node));
+        }
         return origins;
     }
 

@@ -18,6 +18,10 @@ void add(CLI::App& app, InputOptions& o) {
                          "each test with each of them",
                          1, 1u << 31);
     cli::add_dimension_option(app, o.dimensions);
+    app.add_option("--shapes", o.shapes, "A test of random numbers per shape: x:(1,3,224,224),(1,3,256,256)")
+        ->type_name("NAME:SHAPE,...");
+    app.add_flag("--round-robin", o.round_robin,
+                 "Also time the tests by turns: the latency of each, and what a switch costs");
     app.add_option("--seed", o.seed, "Seed of random inputs and arrivals")
         ->check(cli::whole_number(0, UINT64_MAX))
         ->capture_default_str();
@@ -25,6 +29,11 @@ void add(CLI::App& app, InputOptions& o) {
                  "Copy every output to separate memory within the timed run");
 }
 
-void check(const InputOptions& o) { (void)o.dimensions.sizes(); }
+void check(const InputOptions& o) {
+    (void)o.dimensions.sizes();
+    if (!o.shapes.empty() && (!o.values.empty() || !o.batch_sizes.empty() || o.dimensions.is_given()))
+        throw_user("--shapes", "contradicts --input, --batch-size and --dim; give one of them",
+                   ErrorClass::value);
+}
 
 }  // namespace mge::load_and_run

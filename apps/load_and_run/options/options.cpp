@@ -39,7 +39,7 @@ Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 device, 5 bad model
                           {"--format", "Print a row per run, for scripts"},
                           {"--iter", "Timed runs (10)"},
                           {"--duration", "Keep timing for this many seconds"},
-                          {"--startup", "Say what the start takes"},
+                          {"--hint", "Choose streams and threads"},
                           {"--baseline", "Compare the times with an earlier report"},
                           {"--fail-if", "Exit with 3 when that is surely worse"},
                           {"--fitting", "Find the fastest set of options"},
@@ -93,13 +93,19 @@ Options parse_options(cli::Invocation& invocation) {
         add(app.root(), group);
     };
     under("Lists (several values: one row per run)", options.sweep);
+    under("Runs and times", options.hint);
     for_each_group(options, under);
     for (auto* flag : accepted_for_compatibility)
         app.root().get_option(flag)->group("Kept for compatibility");
     app.parse();
     check_sweep(app.root(), options.sweep);
+    check_hint(app.root(), options.hint);
     take_single_values(options);
     for_each_group(options, [](const char*, auto& group) { check(group); });
+    auto& run = options.run;
+    if (options.input.round_robin && (run.streams > 1 || run.loads > 1 || run.rate > 0))
+        throw_user("--round-robin", "times one context at a time; drop --streams, --thread and --rate",
+                   ErrorClass::value);
     bool needs_model = !options.device.list_devices;
     if (needs_model && options.run.model.path.empty())
         throw cli::UsageError("a model is missing", "usage: load_and_run MODEL [options]; --help lists them");

@@ -8,6 +8,7 @@
 #include "apps/load_and_run/options/algorithms.h"
 #include "apps/load_and_run/options/device.h"
 #include "apps/load_and_run/options/graph.h"
+#include "apps/load_and_run/options/hint.h"
 #include "apps/load_and_run/options/input.h"
 #include "apps/load_and_run/options/output.h"
 #include "apps/load_and_run/options/run.h"
@@ -18,6 +19,7 @@ namespace mge::load_and_run {
 
 struct Options {
     SweepOptions sweep;
+    HintOptions hint;
     RunOptions run;
     DeviceOptions device;
     InputOptions input;

@@ -61,6 +61,11 @@ void add_verdict(CLI::App& app, RunOptions& o) {
         ->group("");
     app.add_flag("--fitting", o.fitting,
                  "Try every set of options that can be right here and name the fastest");
+    app.add_flag("--dry-run", o.dry_run, "With --fitting: print the sets of options, and try none");
+    cli::written(
+        app.add_option("--fitting-state", o.fitting_state,
+                       "With --fitting: keep the figures here; an interrupted search goes on from them"))
+        ->type_name("FILE.json");
     cli::written(
         app.add_option(
             "--dump-fitting-model", o.dump_fitting_model,
@@ -79,7 +84,7 @@ void add(CLI::App& app, RunOptions& o) {
     app.add_flag("--mdl", o.mdl,
                  "Load, compile and run the model as a graph, as is done without --lite, too");
     app.add_flag("--wait-gdb", o.wait_gdb, "Print the process id and wait for a character on stdin");
-    app.option_defaults()->group("Encrypted models and own operators");
+    app.option_defaults()->group("Own operators");
     cli::add_model_options(app, o.model);
 }
 
@@ -87,6 +92,8 @@ void check(const RunOptions& o) {
     auto fail = [](const char* option, const char* what) { throw_user(option, what, ErrorClass::value); };
     if (o.lite && o.mdl) fail("--lite", "contradicts --mdl; give one of them");
     if (!o.dump_fitting_model.empty() && !o.fitting) fail("--dump-fitting-model", "needs --fitting");
+    if (o.dry_run && !o.fitting) fail("--dry-run", "needs --fitting");
+    if (!o.fitting_state.empty() && !o.fitting) fail("--fitting-state", "needs --fitting");
     for (auto& condition : o.fail_if) parse_condition(condition);
     if (!o.baseline.empty()) check_baseline(o.baseline);
     if (!o.fail_if.empty() && o.baseline.empty()) fail("--fail-if", "needs --baseline FILE.json");

@@ -29,6 +29,8 @@ struct RunOptions {
     double planted_slowdown = 0;       // per cent, for the self-test of the verdict
 
     bool fitting = false;
+    bool dry_run = false;
+    std::string fitting_state;
     std::string dump_fitting_model;
 
     bool share_param_mem = false;
