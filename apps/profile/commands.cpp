@@ -142,25 +142,47 @@ int show(const cli::Invocation& invocation, ShowArguments& a) {
 }
 
 struct DiffArguments {
-    std::string before, after;
+    std::string before, after, html;
     RowSelection selection;
     int top = -1;
+    bool any_models = false;
 };
+
+void refuse_different_models(const Profile& before, const Profile& after) {
+    constexpr double least_common = 0.8;
+    double common = common_part(before, after);
+    if (common >= least_common) return;
+    throw UserError(text("the profiles are of different models, '", printable(before.model), "' and '",
+                         printable(after.model), "': they share ", percent_text(common),
+                         " of the operators; --any-models compares them nevertheless"));
+}
 
 int diff(const cli::Invocation& invocation, DiffArguments& a) {
     check_selection(a.selection);
     a.selection.top = a.top >= 0 ? size_t(a.top) : rows_of_table;
     Profile before = read_profile(a.before), after = read_profile(a.after);
     check_filters(a.selection, {&before, &after});
+    if (!a.any_models) refuse_different_models(before, after);
     auto comparison = compare(before, after, a.selection);
-    print(std::cout, comparison);
-    return cli::finish(invocation, to_json(comparison));
+    cli::Json report = to_json(comparison);
+    report["common_part"] = common_part(before, after);
+    if (!a.html.empty()) {
+        RowSelection all = a.selection;
+        all.top = 0;
+        auto page = compare(before, after, all);
+        cli::write_output(invocation, a.html,
+                          [&](std::ostream& stream) { write_comparison(stream, page, before, after); });
+        if (a.html != "-") std::cout << "wrote " << a.html << '\n';
+        report["html"] = a.html;
+    }
+    if (a.html != "-") print(std::cout, comparison);
+    return cli::finish(invocation, report);
 }
 
 struct ExportArguments {
     std::string file;
     std::map<std::string, std::string> outputs;  // format to path
-    RunStatistic statistic = RunStatistic::median;
+    HtmlOptions options;
     bool wants_peak = false;
 };
 
@@ -181,7 +203,7 @@ int export_files(const cli::Invocation& invocation, ExportArguments& a) {
         auto& path = a.outputs[std::string(format.name)];
         if (path.empty()) continue;
         cli::write_output(invocation, path,
-                          [&](std::ostream& stream) { format.write(stream, profile, a.statistic); });
+                          [&](std::ostream& stream) { format.write(stream, profile, a.options); });
         if (path != "-") std::cout << "wrote " << path << '\n';
         written[std::string(format.name)] = path;
     }
@@ -263,6 +285,9 @@ void add_diff(cli::App& app) {
     command.add_option("BEFORE", a->before, "Profile")->required();
     command.add_option("AFTER", a->after, "Profile to compare with it")->required();
     add_selection(command, a->selection, a->top);
+    cli::written(command.add_option("--html", a->html, "Write the comparison of all steps as a page, too"))
+        ->type_name("OUT");
+    command.add_flag("--any-models", a->any_models, "Compare profiles of different models, too");
 }
 
 void add_export(cli::App& app) {
@@ -274,7 +299,12 @@ void add_export(cli::App& app) {
         cli::written(command.add_option(text("--", format.name), a->outputs[std::string(format.name)],
                                         format.description))
             ->type_name("OUT");
-    add_statistic(command, a->statistic);
+    add_statistic(command, a->options.statistic);
+    command
+        .add_option(
+            "--graph-page", a->options.graph_page,
+            "Link each step to the page that mge-dump graph --html writes: its address, seen from --html")
+        ->type_name("ADDRESS");
     command.add_flag("--peak", a->wants_peak, "Measure this machine's peak performance for the roofline");
 }
 
@@ -288,11 +318,12 @@ void add_check(cli::App& app) {
 std::span<const ExportFormat> export_formats() {
     static constexpr ExportFormat formats[] = {
         {"chrome", "Trace for chrome://tracing and ui.perfetto.dev",
-         [](std::ostream& s, const Profile& p, RunStatistic) { write_chrome(s, p); }},
-        {"csv", "One line per operator", write_csv},
+         [](std::ostream& s, const Profile& p, const HtmlOptions&) { write_chrome(s, p); }},
+        {"csv", "One line per operator",
+         [](std::ostream& s, const Profile& p, const HtmlOptions& o) { write_csv(s, p, o.statistic); }},
         {"megengine", "MegEngine's graph profile",
-         [](std::ostream& s, const Profile& p, RunStatistic) { write_megengine_profile(s, p); }},
-        {"html", "One page with timeline, memory, roofline and tables", write_html},
+         [](std::ostream& s, const Profile& p, const HtmlOptions&) { write_megengine_profile(s, p); }},
+        {"html", "One page with findings, timeline, memory, roofline and tables", write_html},
     };
     return formats;
 }

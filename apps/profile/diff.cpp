@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/cli/output/table.h"
 #include "apps/profile/text.h"
@@ -121,6 +122,25 @@ void add(Change& change, const Row& row) {
 }
 
 }  // namespace
+
+double common_part(const Profile& before, const Profile& after) {
+    size_t common = 0, largest = 0;
+    if (!before.operators.empty() && !after.operators.empty()) {
+        auto numbers = match_sources(after.operators, before.operators);
+        common = size_t(std::ranges::count_if(numbers, [](NodeId id) { return id >= 0; }));
+        largest = std::max(before.operators.size(), after.operators.size());
+    } else {
+        std::multiset<std::string> names;
+        for (auto& step : before.steps) names.insert(step.type + '\n' + step.name);
+        for (auto& step : after.steps)
+            if (auto found = names.find(step.type + '\n' + step.name); found != names.end()) {
+                names.erase(found);
+                ++common;
+            }
+        largest = std::max(before.steps.size(), after.steps.size());
+    }
+    return largest ? double(common) / double(largest) : 1;
+}
 
 Comparison compare(const Profile& before, const Profile& after, const RowSelection& selection) {
     RowSelection everything = selection;

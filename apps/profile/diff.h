@@ -22,8 +22,14 @@ struct Comparison {
     std::vector<Change> changes;  // largest difference first
 };
 
+// Fraction of the larger network's operators that the other one has, too; of the types and names of steps if
+// a profile does not know its network.
+double common_part(const Profile& before, const Profile& after);
 Comparison compare(const Profile& before, const Profile& after, const RowSelection& selection);
 void print(std::ostream& stream, const Comparison& comparison);
 cli::Json to_json(const Comparison& comparison);
+// A self-contained page.
+void write_comparison(std::ostream& stream, const Comparison& comparison, const Profile& before,
+                      const Profile& after);
 
 }  // namespace mge::profile

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The page of `mge-profile export --html` before and after the data. CMake generates it from page/page.html,
-// page.css and page.js.
-
-#include <string_view>
+#include "apps/cli/output/page.h"
 
 namespace mge::profile {
 
-extern const std::string_view page_before_data, page_after_data;
+// The page of `mge-profile export --html`: page/profile.html with its parts.
+extern const cli::Page profile_page;
+// The page of `mge-profile diff --html`: page/compare.html.
+extern const cli::Page compare_page;
 
 }  // namespace mge::profile

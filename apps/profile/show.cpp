@@ -38,9 +38,11 @@ std::optional<double> share_of_roof(const Profile& profile, const ProfileRow& ro
     bool is_elsewhere =
         row.step >= 0 && !profile.devices.empty() && profile.is_on_host(profile.steps[size_t(row.step)]);
     if (is_elsewhere) return {};
-    double roof = std::min(most_operations_per_s(profile, *peak, row),
-                           *row.operations / *row.bytes * peak->bytes_per_s);
-    return *row.operations_per_s() / roof;
+    // Winograd's algorithm does less work than is counted.
+    double operations = row.step >= 0 ? *real_operations(profile.steps[size_t(row.step)]) : *row.operations;
+    double roof =
+        std::min(most_operations_per_s(profile, *peak, row), operations / *row.bytes * peak->bytes_per_s);
+    return operations / row.time / roof;
 }
 
 struct Times {
@@ -94,6 +96,9 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
         return;
     }
     stream << origin_text(profile) << '\n';
+    if (shown.runs)
+        stream << "runs: p50 " << time_text(shown.runs->median) << ", p99 " << time_text(shown.runs->p99)
+               << ", fastest " << time_text(shown.runs->fastest) << '\n';
     for (auto& row : rows)
         stream << row.name << ": " << row.value << (row.value == "N/A" ? "" : " s") << '\n';
     if (auto* peak = profile.roof())
@@ -108,12 +113,13 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
 
 // The optional columns that are not empty.
 struct Filled {
-    bool algorithm = false, layout = false, sources = false, roof = false;
+    bool algorithm = false, layout = false, sources = false, roof = false, bound = false;
     Filled(const Profile& profile, const std::vector<ProfileRow>& rows) {
         for (auto& row : rows) {
             roof |= share_of_roof(profile, row).has_value();
             if (row.step < 0) continue;
             auto& step = profile.steps[size_t(row.step)];
+            bound |= limit_of(profile, step, row.time).bound != Bound::unknown;
             algorithm |= !step.algorithm.empty();
             layout |= !layout_of(profile, step).empty();
             sources |= step.sources.size() > 1 || (step.sources.size() == 1 && step.sources[0] != step.name);
@@ -131,6 +137,7 @@ Table table_of(const Profile& profile, const std::vector<ProfileRow>& rows, doub
         head.insert(head.end(), {"name", "type", "id"});
     head.insert(head.end(), {"work", "FLOP/s", "memory", "bandwidth"});
     if (has.roof) head.push_back("of roof");
+    if (has.bound) head.push_back("bound by");
     if (has.algorithm) head.push_back("algorithm");
     if (has.layout) head.push_back("layout");
     if (!is_aggregate) head.insert(head.end(), {"inputs", "outputs"});
@@ -152,6 +159,10 @@ Table table_of(const Profile& profile, const std::vector<ProfileRow>& rows, doub
             {scaled_text(row.operations, 1000, "FLOP"), scaled_text(row.operations_per_s(), 1000, "FLOP/s"),
              scaled_text(row.bytes, 1024, "B"), scaled_text(row.bytes_per_s(), 1024, "B/s")});
         if (has.roof) cells.push_back(percent_text(share_of_roof(profile, row)));
+        if (has.bound) {
+            auto& step = profile.steps[size_t(row.step)];
+            cells.emplace_back(bound_name(limit_of(profile, step, row.time).bound));
+        }
         if (!is_aggregate) {
             auto& step = profile.steps[size_t(row.step)];
             if (has.algorithm) cells.push_back(shortened(step.algorithm));
@@ -176,7 +187,7 @@ void print_rows(std::ostream& stream, const Profile& profile, const std::vector<
                 const Table& table) {
     cli::print_table(stream, table,
                      {"computes", "inputs", "layout", "id", "cumulative", "bandwidth", "memory", "outputs",
-                      "algorithm", "work", "of roof", "#", "FLOP/s"});
+                      "algorithm", "work", "of roof", "#", "FLOP/s", "bound by"});
     bool is_above =
         std::ranges::any_of(rows, [&](auto& row) { return share_of_roof(profile, row).value_or(0) > 1; });
     if (is_above)
@@ -231,6 +242,15 @@ void print_inside(std::ostream& stream, const Profile& profile, const Shown& sho
     cli::print_table(stream, table, {"algorithm", "each", "type", "share"});
 }
 
+std::optional<Shown::Runs> times_of_runs(const Profile& profile) {
+    if (profile.runs.empty()) return {};
+    std::vector<int64_t> times;
+    for (auto& run : profile.runs) times.push_back(run.duration());
+    std::ranges::sort(times);
+    size_t n = times.size(), slow = std::min(n - 1, n * 99 / 100);
+    return Shown::Runs{double(times[n / 2]) * 1e-9, double(times[slow]) * 1e-9, double(times[0]) * 1e-9};
+}
+
 cli::Json inside_json(const std::vector<ProfileInnerStep>& steps) {
     cli::Json list = cli::Json::array();
     for (auto& step : steps)
@@ -263,7 +283,12 @@ cli::Json rows_json(const Profile& profile, const std::vector<ProfileRow>& rows)
                        {"share_of_roof", or_null(share_of_roof(profile, row))}};
         if (row.step >= 0) {
             auto& step = profile.steps[size_t(row.step)];
+            auto limit = limit_of(profile, step, row.time);
             json["index"] = row.step;
+            json["real_operations"] = or_null(real_operations(step));
+            json["bound"] = bound_name(limit.bound);
+            json["reason"] = limit.reason;
+            json["advice"] = limit.advice;
             json["algorithm"] = step.algorithm;
             json["layout"] = layout_of(profile, step);
             json["sources"] = step.sources;
@@ -283,7 +308,9 @@ Shown select(const Profile& profile, const ShowOptions& options) {
                 total_time(profile, ProfileSide::host, statistic),
                 {},
                 {},
-                profile.inner_steps};
+                profile.inner_steps,
+                findings_of(profile, step_times(profile, ProfileSide::device, false, statistic)),
+                times_of_runs(profile)};
     std::ranges::stable_sort(shown.inside, std::ranges::greater{}, &ProfileInnerStep::total);
     if (options.selection.top && shown.inside.size() > options.selection.top)
         shown.inside.resize(options.selection.top);
@@ -304,6 +331,10 @@ void print(std::ostream& stream, const Profile& profile, const Shown& shown, con
         if (!shown.inside.empty() && options.style == Style::table && !options.names_only)
             print_inside(stream, profile, shown);
     }
+    bool is_whole = options.selection.types.empty() && !options.selection.name_pattern &&
+                    options.selection.aggregate == Aggregate::none;
+    if (everything && is_whole && options.style == Style::table && !options.names_only)
+        print(stream, shown.findings);
     if (only == Only::host || (everything && options.show_host)) {
         if (everything) stream << '\n';
         print_side(stream, profile, ProfileSide::host, shown.host, shown.host_total, options);
@@ -327,6 +358,11 @@ cli::Json to_json(const Profile& profile, const Shown& shown) {
     json["device"] = rows_json(profile, shown.device);
     json["host"] = rows_json(profile, shown.host);
     json["inside"] = inside_json(shown.inside);
+    json["findings"] = to_json(shown.findings);
+    json["runs"] = shown.runs ? cli::Json{{"p50_s", shown.runs->median},
+                                          {"p99_s", shown.runs->p99},
+                                          {"fastest_s", shown.runs->fastest}}
+                              : cli::Json(nullptr);
     return json;
 }
 

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "apps/cli/tool.h"
+#include "apps/profile/findings.h"
 #include "libmge/inspect/profile/profile_rows.h"
 
 namespace mge::profile {
@@ -19,6 +20,12 @@ struct Shown {
     std::optional<double> device_total, host_total;
     std::vector<ProfileRow> device, host;
     std::vector<ProfileInnerStep> inside;  // in nested graphs, longest first
+    std::vector<Finding> findings;         // regardless of the selection
+    // Seconds of whole runs; nullopt: the profile has none.
+    struct Runs {
+        double median = 0, p99 = 0, fastest = 0;
+    };
+    std::optional<Runs> runs;
 };
 
 Shown select(const Profile& profile, const ShowOptions& options);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "apps/profile/files.h"
+#include "apps/profile/findings.h"
 #include "apps/profile/page.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
@@ -22,10 +23,13 @@ struct Placed {
 
 class PageData {
 public:
-    PageData(std::ostream& stream, const Profile& profile, RunStatistic statistic)
+    PageData(std::ostream& stream, const Profile& profile, const HtmlOptions& options)
         : json_(stream, true),
           profile_(profile),
-          times_(step_times(profile, ProfileSide::device, false, statistic)) {
+          options_(options),
+          times_(step_times(profile, ProfileSide::device, false, options.statistic)),
+          least_(step_times(profile, ProfileSide::device, false, RunStatistic::min)),
+          most_(step_times(profile, ProfileSide::device, false, RunStatistic::max)) {
         choose_steps();
         choose_spans();
         live_ = live_bytes(profile);
@@ -39,8 +43,13 @@ public:
         json_.object([&] {
             json_.member("model", profile_.model);
             json_.member("subtitle", origin_text(profile_));
+            json_.member("version", profile_.version);
+            json_.member("graph_page", options_.graph_page);
             json_.member("runs_total", profile_.runs_total);
+            json_.member("median_run", median_run(profile_));
+            write_runs();
             json_.member("notes", notes_);
+            write_findings();
             json_.key("peak");
             if (auto* roof = profile_.roof())
                 json_.object([&] {
@@ -75,17 +84,13 @@ private:
     void choose_spans() {
         SpanTracks tracks(profile_);
         auto& all = tracks.all();
+        bool has_host = !host_equals_device(tracks);
         auto add = [&](int run, int step, int track, const ProfileSpan& span) {
-            if (place_[size_t(step)] >= 0) spans_.push_back({run, step, track, span});
+            bool is_shown = has_host || all[size_t(track)].side == ProfileSide::device;
+            if (place_[size_t(step)] >= 0 && is_shown) spans_.push_back({run, step, track, span});
         };
         for (auto& event : profile_.events) add(0, event.step, event.track, event.span);
-        size_t fitting = largest_spans / std::max<size_t>(1, profile_.steps.size() * 2);
-        size_t runs = std::min(profile_.runs.size(), std::max<size_t>(1, fitting));
-        if (runs < profile_.runs.size()) notes_.push_back(text("the timeline has ", runs, " of the runs"));
-        // The last runs, or the median run if only one fits.
-        for (size_t i = 0; i < runs; ++i)
-            each_span_of_run(profile_, tracks,
-                             runs == 1 ? median_run(profile_) : int(profile_.runs.size() - runs + i), add);
+        for (int run : runs_shown()) each_span_of_run(profile_, tracks, run, add);
         if (spans_.size() > largest_spans) {
             notes_.push_back("the timeline has the longest operators");
             std::ranges::sort(spans_, std::greater(), [](auto& s) { return s.span.seconds(); });
@@ -103,7 +108,69 @@ private:
         }
     }
 
+    // The median run, and the latest others as far as they fit.
+    std::vector<int> runs_shown() {
+        size_t fitting = largest_spans / std::max<size_t>(1, profile_.steps.size() * 2);
+        size_t count = std::min(profile_.runs.size(), std::max<size_t>(1, fitting));
+        if (count < profile_.runs.size()) notes_.push_back(text("the timeline has ", count, " of the runs"));
+        if (count == 0) return {};
+        std::vector<int> runs{median_run(profile_)};
+        for (size_t i = profile_.runs.size(); i-- > 0 && runs.size() < count;)
+            if (int(i) != runs.front()) runs.push_back(int(i));
+        std::ranges::sort(runs);
+        return runs;
+    }
+
+    // On a CPU the host's times are those of the steps, apart from what starting them takes.
+    bool host_equals_device(const SpanTracks& tracks) const {
+        constexpr double negligible = 0.02;
+        double difference = 0, total = 0;
+        if (profile_.runs.empty() || !profile_.has_side(ProfileSide::host)) return false;
+        std::vector<double> device(profile_.steps.size(), 0);
+        each_span_of_run(profile_, tracks, median_run(profile_),
+                         [&](int, int step, int track, const ProfileSpan& span) {
+                             if (tracks.all()[size_t(track)].side == ProfileSide::device) {
+                                 device[size_t(step)] = span.seconds();
+                                 total += span.seconds();
+                             } else {
+                                 difference += std::abs(span.seconds() - device[size_t(step)]);
+                             }
+                         });
+        return difference <= negligible * total;
+    }
+
+    void write_runs() {
+        json_.key("runs");
+        json_.list_of([&] {
+            for (size_t i = 0; i < profile_.runs.size(); ++i) {
+                json_.element_begins();
+                json_.object([&] {
+                    json_.member("index", i);
+                    json_.member("thread", profile_.runs[i].thread);
+                    json_.member("duration", double(profile_.runs[i].duration()) * 1e-9);
+                });
+            }
+        });
+    }
+
+    void write_findings() {
+        auto findings = findings_of(profile_, times_);
+        json_.list_member("findings", findings, [&](auto& finding) {
+            json_.object([&] {
+                json_.member("step", finding.step < 0 ? -1 : place_[size_t(finding.step)]);
+                json_.member("title", finding.title);
+                json_.member("time", finding.seconds);
+                json_.member("share", finding.share);
+                json_.member("count", finding.count);
+                json_.member("bound", bound_name(finding.bound));
+                json_.member("reason", finding.reason);
+                json_.member("advice", finding.advice);
+            });
+        });
+    }
+
     void write_step(int index) {
+        auto limit = limit_of(profile_, profile_.steps[size_t(index)], *times_[size_t(index)]);
         auto& step = profile_.steps[size_t(index)];
         json_.object_on_line([&] {
             json_.member("index", place_[size_t(index)]);
@@ -112,8 +179,13 @@ private:
             json_.member("algorithm", step.algorithm);
             json_.member("layout", layout_of(profile_, step));
             json_.member("time", *times_[size_t(index)]);
+            json_.member("least", least_[size_t(index)]);
+            json_.member("most", most_[size_t(index)]);
             json_.member("operations", step.operations);
+            json_.member("real_operations", real_operations(step));
             json_.member("bytes", step.bytes);
+            json_.member("of_roof", limit.of_roof);
+            json_.member("bound", bound_name(limit.bound));
             if (auto* roof = profile_.roof())
                 json_.member("most_operations_per_s", profile_.most_operations_per_s(*roof, step));
             json_.member("inputs", shapes_text(profile_.input_shapes(step), " "));
@@ -138,7 +210,7 @@ private:
         // The initial view is one run.
         json_.key("first_view");
         if (spans_.empty() || profile_.runs.empty()) return json_.value(std::nullopt);
-        auto& run = profile_.runs[size_t(spans_.front().run)];
+        auto& run = profile_.runs[size_t(median_run(profile_))];
         json_.value(
             std::vector<double>{micros(double(run.start) * 1e-9),
                                 micros(double(run.start + std::max<int64_t>(run.duration(), 1)) * 1e-9)});
@@ -202,7 +274,8 @@ private:
 
     JsonWriter json_;
     const Profile& profile_;
-    std::vector<std::optional<double>> times_;
+    const HtmlOptions& options_;
+    std::vector<std::optional<double>> times_, least_, most_;
     std::vector<int> shown_, place_;  // steps on the page; position of each step there, or -1
     std::vector<Placed> spans_;
     std::vector<ProfileTrack> tracks_;
@@ -212,10 +285,10 @@ private:
 
 }  // namespace
 
-void write_html(std::ostream& stream, const Profile& profile, RunStatistic statistic) {
-    stream << page_before_data;
-    PageData(stream, profile, statistic).write();
-    stream << page_after_data;
+void write_html(std::ostream& stream, const Profile& profile, const HtmlOptions& options) {
+    stream << profile_page.before_data;
+    PageData(stream, profile, options).write();
+    stream << profile_page.after_data;
 }
 
 }  // namespace mge::profile

@@ -4,11 +4,14 @@
 import json
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import jsonschema
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # common part of the tests
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "docs/schemas"

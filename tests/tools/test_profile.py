@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from browser_pages import Scripts, looks_of, needs_browser
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILES = ROOT / "tests/data/profiles"
@@ -269,17 +270,95 @@ def test_diff_finds_changes(run_tool, profile, tmp_path):
 
 
 def test_diff_of_different_nets(run_tool):
-    done = run_tool(
-        "mge-profile",
-        "diff",
-        PROFILES / "mlp.profile.json",
-        PROFILES / "resnet.profile.json",
-        "--top",
-        "0",
-    )
+    files = [PROFILES / "mlp.profile.json", PROFILES / "resnet.profile.json"]
+    refused = run_tool("mge-profile", "diff", *files)
+    assert refused.code == 2 and "--any-models" in refused.err
+    done = run_tool("mge-profile", "diff", *files, "--any-models", "--top", "0")
     assert done.code == 0
+    assert done.result["common_part"] < 0.5
     assert any(c["after_s"] is None for c in done.result["changes"])
     assert any(c["before_s"] is None for c in done.result["changes"])
+
+
+def test_diff_as_a_page(run_tool, profile, tmp_path):
+    content = json.loads(profile[0].read_text())
+    for run in content["runs"]:
+        run["ends_ns"][-1] += 2_000_000
+    content["model"] = "</script><script>document.documentElement.dataset.owned=1</script>"
+    other, out = tmp_path / "other.json", tmp_path / "diff.html"
+    other.write_text(json.dumps(content))
+    done = run_tool("mge-profile", "diff", profile[0], other, "--top", 1, "--html", out)
+    assert done.code == 0 and done.result["html"] == str(out)
+    assert done.result["common_part"] == 1 and len(done.result["changes"]) == 1
+    data = json.loads(Scripts(out.read_text()).texts["data"])
+    assert len(data["changes"]) == len(content["steps"])
+    assert math.isclose(data["changes"][0]["difference"], 2e-3, rel_tol=1e-6)
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [500, 1400])
+def test_looks_of_a_comparison(run_tool, profile, tmp_path, width, scheme):
+    out = tmp_path / "diff.html"
+    assert run_tool("mge-profile", "diff", profile[0], profile[0], "--html", out).code == 0
+    assert looks_of(out, tmp_path, width, scheme) == {"wide": [], "faint": []}
+
+
+# --- findings ------------------------------------------------------------------------------------
+
+
+def test_findings_put_equal_steps_together(run_tool, profile, tmp_path):
+    """Four equal steps of 2 ms are a finding before one of 5 ms."""
+    content = json.loads(profile[0].read_text())
+    step = content["steps"][0] | {"workspace": 0, "operations": 1e6, "bytes": 1e6}
+    step.pop("workspace_offset", None)
+    step |= {"inputs": [], "outputs": [], "origins": [0], "sources": []}
+    equal = [step | {"name": f"equal{i}"} for i in range(4)]
+    content["steps"] = [*equal, step | {"name": "alone", "algorithm": "another"}]
+    content["inner_steps"] = []
+    milliseconds = [2, 4, 6, 8, 13]
+    for run in content["runs"]:
+        run["ends_ns"] = [1_000_000 * t for t in milliseconds]
+    for value in content["values"]:
+        value.update(first_step=-1, last_step=-1)
+    file = tmp_path / "edited.json"
+    file.write_text(json.dumps(content))
+    done = run_tool("mge-profile", "show", file)
+    first, second = done.result["findings"]
+    assert (first["count"], first["time_s"]) == (4, pytest.approx(8e-3))
+    assert first["title"] == "equal0 and 3 equal steps" and second["title"] == "alone"
+    assert "1. equal0 and 3 equal steps: 8.000 ms, 61.5% of a run" in done.out
+    assert done.result["runs"]["p50_s"] == pytest.approx(13e-3)
+
+
+def test_limits_of_steps(run_tool, profile, tmp_path):
+    """By the machine's peaks: 1 GFLOP/s, 1 GB/s."""
+    content = json.loads(profile[0].read_text())
+    peak = {"operations_per_s": 1e9, "bytes_per_s": 1e9, "busy": False}
+    content["host"]["peak"] = peak
+    step = content["steps"][0] | {"inputs": [], "outputs": [], "workspace": 0}
+    step.pop("workspace_offset", None)
+    cases = {
+        "arithmetic": (8e6, 1e6, 10_000_000),
+        "memory bandwidth": (1e6, 8e6, 10_000_000),
+        "kernel efficiency": (1e6, 1e6, 10_000_000),
+        "overhead": (10.0, 10.0, 3_000),
+    }
+    content["steps"], ends, at = [], [], 0
+    for name, (operations, size, duration) in cases.items():
+        content["steps"].append(step | {"name": name, "operations": operations, "bytes": size})
+        at += duration
+        ends.append(at)
+    content["inner_steps"] = []
+    for run in content["runs"]:
+        run["ends_ns"] = ends
+    for value in content["values"]:
+        value.update(first_step=-1, last_step=-1)
+    file = tmp_path / "edited.json"
+    file.write_text(json.dumps(content))
+    rows = run_tool("mge-profile", "show", file).result["device"]
+    assert {row["name"]: row["bound"] for row in rows} == {name: name for name in cases}
+    assert all(row["reason"] and row["advice"] for row in rows)
 
 
 # --- trace.get_profile ---------------------------------------------------------------------------

@@ -4,14 +4,12 @@
 import csv
 import json
 import math
-import os
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from browser_pages import Elements, Scripts, dom_of, looks_of, needs_browser
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILES = ROOT / "tests/data/profiles"
@@ -65,26 +63,6 @@ def test_megengine_export_of_ours(run_tool, profile, tmp_path):
     assert [r["type"] for r in again.result["device"]] == [s["op"] for s in ours["steps"]]
 
 
-class Scripts(HTMLParser):
-    """The texts of the script elements, by id."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.texts, self.current, self.tags = {}, None, []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        self.current = dict(attributes).get("id", "code") if tag == "script" else None
-
-    def handle_data(self, text):
-        if self.current:
-            self.texts[self.current] = self.texts.get(self.current, "") + text
-
-    def handle_endtag(self, tag):
-        self.current = None
-
-
 def hostile(profile, tmp_path):
     """The same profile with names that would like to be part of the page."""
     content = json.loads(profile.read_text())
@@ -120,30 +98,6 @@ def test_page_boxes_fill_the_area_below_the_line(run_tool, profile, tmp_path):
     ] == memory["live"]
 
 
-def browser():
-    for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"):
-        if path := shutil.which(name):
-            return path
-    return None
-
-
-def dom_of(page, tmp_path, *flags):
-    """The page's elements after its script has run in a headless browser."""
-    done = subprocess.run(
-        [
-            browser(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            f"--user-data-dir={tmp_path / 'browser'}", "--window-size=1300,2400",
-            "--virtual-time-budget=5000", *flags, "--dump-dom", page.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=True,
-        env={**os.environ, "LD_PRELOAD": ""},  # no sanitizer's runtime in the browser
-    )  # fmt: skip
-    return done.stdout
-
-
 class Drawn(HTMLParser):
     """Number of elements of each type in each part of the page."""
 
@@ -167,7 +121,7 @@ class Drawn(HTMLParser):
             counts[tag] = counts.get(tag, 0) + 1
 
 
-@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+@needs_browser
 @pytest.mark.parametrize("source", ["ours", "hostile", "megengine"])
 def test_page_in_a_browser(run_tool, request, tmp_path, source):
     """Every part of the page is drawn, nothing fails, and names of strangers stay names."""
@@ -194,38 +148,7 @@ def test_page_in_a_browser(run_tool, request, tmp_path, source):
     assert page.counts["steps"].get("img", 0) == 0
 
 
-class Elements(HTMLParser):
-    """The elements of the page with their texts, each with the id of its part."""
-
-    EMPTY = ("meta", "input", "link", "br")
-
-    def __init__(self, text):
-        super().__init__()
-        self.stack, self.all = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        inside = self.stack[-1]["inside"] if self.stack else ()
-        if name := attributes.get("id"):
-            inside = (*inside, name)
-        self.all.append({"tag": tag, "attributes": attributes, "text": "", "inside": inside})
-        if tag not in self.EMPTY:
-            self.stack.append(self.all[-1])
-
-    def handle_endtag(self, tag):
-        while self.stack and self.stack.pop()["tag"] != tag:
-            pass
-
-    def handle_data(self, text):
-        for element in self.stack:
-            element["text"] += text
-
-    def of(self, part, tag):
-        return [e for e in self.all if part in e["inside"] and e["tag"] == tag]
-
-
-@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+@needs_browser
 def test_a_page_draws_workspaces(run_tool, profile, tmp_path):
     content = json.loads(profile[0].read_text())
     for step in content["steps"]:
@@ -270,7 +193,7 @@ def text_of(page, name):
     return next(e["text"] for e in page.all if e["attributes"].get("id") == name)
 
 
-@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+@needs_browser
 def test_page_is_named_after_the_file_and_shows_its_folder(run_tool, profile, tmp_path):
     path = "/a/folder/of many/words/net.mge"
     page, _ = page_of(run_tool, profile[0], tmp_path, model=path)
@@ -279,7 +202,7 @@ def test_page_is_named_after_the_file_and_shows_its_folder(run_tool, profile, tm
     assert [e["text"] for e in page.all if e["tag"] == "p" and e["text"] == path]
 
 
-@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+@needs_browser
 def test_weights_of_a_page_match_a_run(run_tool, profile, tmp_path):
     """Packed copies too: they are most of what is left when weights are released."""
     memory = {"plan": 4096, "plan_lower_bound": 4096, "inputs_outputs": 0}
@@ -290,7 +213,7 @@ def test_weights_of_a_page_match_a_run(run_tool, profile, tmp_path):
     assert cards["weights"] == "44.0 MiB"
 
 
-@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+@needs_browser
 @pytest.mark.parametrize("share", [1e-6, 1e6])
 def test_page_explains_points_above_the_roof(run_tool, profile, tmp_path, share):
     content = json.loads(profile[0].read_text())
@@ -305,7 +228,7 @@ def test_page_explains_points_above_the_roof(run_tool, profile, tmp_path, share)
     assert not re.search(r"FLO\b|KFLO", page.all[0]["text"])
 
 
-@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+@needs_browser
 @pytest.mark.parametrize("width", [1000, 1300])
 def test_no_label_is_cut_and_rates_need_no_scrolling(run_tool, profile, tmp_path, width):
     long = [
@@ -318,3 +241,65 @@ def test_no_label_is_cut_and_rates_need_no_scrolling(run_tool, profile, tmp_path
     assert found["beyond"] == []
     assert page.of("roofline", "text") and page.of("memory", "text") and page.of("timeline", "text")
     assert dict(found["columns"])["FLOP/s"] < 0
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [500, 1300, 2560])
+def test_looks_of_the_page(run_tool, profile, tmp_path, width, scheme):
+    out = tmp_path / "page.html"
+    assert run_tool("mge-profile", "export", profile[0], "--html", out).code == 0
+    assert looks_of(out, tmp_path, width, scheme) == {"wide": [], "faint": []}
+
+
+def test_page_holds_runs_findings_and_limits(run_tool, profile, tmp_path):
+    out = tmp_path / "page.html"
+    flags = ("--graph-page", "graph.html")
+    assert run_tool("mge-profile", "export", profile[0], "--html", out, *flags).code == 0
+    data = json.loads(Scripts(out.read_text()).texts["data"])
+    report = run_tool("mge-profile", "show", profile[0], "--top=0", "--order-by=+index").result
+    assert len(data["runs"]) == 10 and data["graph_page"] == "graph.html"
+    times = sorted(run["duration"] for run in data["runs"])
+    assert report["runs"]["p50_s"] == pytest.approx(times[5])
+    assert data["runs"][data["median_run"]]["duration"] in (times[4], times[5])
+    assert [f["title"] for f in data["findings"]] == [f["title"] for f in report["findings"]]
+    assert [s["bound"] for s in data["steps"]] == [row["bound"] for row in report["device"]]
+    assert all(s["least"] <= s["time"] <= s["most"] for s in data["steps"])
+
+
+@pytest.mark.parametrize(
+    "algorithm, share",
+    [
+        ("onednn:jit_fp32_wino_2x3:x", 16 / 36),
+        ("onednn:jit_fp32_wino_4x3:x", 1 / 4),
+        ("winograd", 1 / 4),
+        ("plain", 1),
+    ],
+)
+def test_winograd_counts_the_work_of_its_algorithm(run_tool, profile, tmp_path, algorithm, share):
+    content = json.loads(profile[0].read_text())
+    content["steps"][0].update(algorithm=algorithm, operations=1440.0)
+    file, out = tmp_path / "edited.json", tmp_path / "page.html"
+    file.write_text(json.dumps(content))
+    assert run_tool("mge-profile", "export", file, "--html", out).code == 0
+    step = json.loads(Scripts(out.read_text()).texts["data"])["steps"][0]
+    assert step["real_operations"] == pytest.approx(1440 * share)
+
+
+def test_the_host_has_no_track_where_it_equals_the_device(run_tool, small_model, tmp_path):
+    file, out = tmp_path / "run.json", tmp_path / "page.html"
+    flags = ("--iter", 3, "--profile-host", file)
+    assert run_tool("load_and_run", small_model, *flags).code == 0
+    content = json.loads(file.read_text())
+    for wait, tracks in ((0, 1), (1000, 2)):
+        for run in content["runs"]:
+            ends, begins, at = [], [], 0
+            for _ in content["steps"]:
+                begins.append(at + wait)
+                at += 1000 + wait
+                ends.append(at)
+            run.update(begins_ns=begins, ends_ns=ends)
+        file.write_text(json.dumps(content))
+        assert run_tool("mge-profile", "export", file, "--html", out).code == 0
+        data = json.loads(Scripts(out.read_text()).texts["data"])
+        assert len(data["tracks"]) == tracks
