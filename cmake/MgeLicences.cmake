@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The licences of other projects' code in what is installed: their headers and static libraries, and, in wheels, the
 # shared libraries that auditwheel copies. Each is the copyright file of a Debian package, with the name of the package.
-set(compiled_in libcli11-dev libflatbuffers-dev libhwy-dev nlohmann-json3-dev libprotobuf-dev libsqlite3-dev libssl-dev
+set(compiled_in libcli11-dev libflatbuffers-dev libhwy-dev libjs-d3 nlohmann-json3-dev libprotobuf-dev libsqlite3-dev libssl-dev
   gcc-12-base)
 set(copied_into_wheels libbz2-1.0 libdnnl2 libgloo0 libgomp1 libhiredis0.14 libibverbs1 libnl-3-200 libnl-route-3-200
   libpng16-16 libprotobuf-lite32 libsqlite3-0 libssl3 libturbojpeg0 libxxhash0 libzip4 ocl-icd-libopencl1 zlib1g)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "apps/dump/info.h"
@@ -11,13 +12,19 @@ namespace mge::dump {
 namespace {
 
 WeightRow weight_row(const std::string& name, const Tensor& tensor) {
-    WeightRow row{name, tensor.spec(), 0, 0};
+    WeightRow row{name, tensor.spec()};
     auto n = double(tensor.spec().numel());
     if (n == 0) return row;
     Tensor real = convert_dtype(tensor, DType::f32);
     std::span values(real.data<float>(), size_t(n));
     double sum = 0, squares = 0;
-    for (float value : values) sum += value;
+    row.least = row.most = double(values[0]);
+    for (float value : values) {
+        sum += value;
+        row.least = std::min(row.least, double(value));
+        row.most = std::max(row.most, double(value));
+        row.zeros += value == 0;
+    }
     row.mean = sum / n;
     for (float value : values) squares += (value - row.mean) * (value - row.mean);
     row.deviation = std::sqrt(squares / n);

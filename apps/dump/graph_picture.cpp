@@ -1,54 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/dump/graph_picture.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
 #include <map>
-#include <memory>
 #include <set>
 #include <vector>
 
+#include "apps/dump/operator_kinds.h"
 #include "apps/dump/written.h"
-#include "libmge/graph/footprint.h"
 #include "libmge/graph/origins.h"
-
-extern char** environ;
 
 namespace mge::dump {
 namespace {
-
-struct Kind {
-    std::string_view fill, meaning;
-};
-// Light fills keep black text readable.
-constexpr Kind product{"#cfe2ff", "convolutions, products"};
-constexpr Kind elementwise{"#fde2e4", "element by element"};
-constexpr Kind movement{"#eee4f7", "moving data"};
-constexpr Kind reduction{"#ffe5b4", "fewer elements: pooling, reductions"};
-constexpr Kind normalisation{"#d8f3dc", "as many from several: normalisation"};
-constexpr Kind other{"#f2f2f2", "others"};
-constexpr std::array kinds{product, elementwise, movement, reduction, normalisation, other};
-
-// Classifies an operator by its facts.
-const Kind& kind_of(const Graph& graph, const Node& node) {
-    auto& op = *node.op;
-    if (op.epilogue || op.autocast == Autocast::narrow) return product;
-    if (op.traits.elementwise) return elementwise;
-    if (op.traits.control || op.traits.effect || node.inputs.empty() || node.inputs[0] == no_value)
-        return other;
-    if (!op.operations) return movement;
-    auto &from = graph.value(node.inputs[0]).spec, &to = graph.value(node.outputs.at(0)).spec;
-    bool is_counted = from.shape.is_known() && to.shape.is_known() && footprint(graph, node).operations;
-    if (!is_counted) return other;
-    return element_count(to) < element_count(from) ? reduction : normalisation;
-}
 
 // Escapes HTML labels.
 std::string html(std::string_view text) {
@@ -180,7 +143,7 @@ private:
         if (options_.params)
             if (std::string params = params_text(node.op->fields, node.params.get()); !params.empty())
                 label += "\n" + params;
-        auto& kind = kind_of(graph_, node);
+        auto& kind = kinds[kind_of(graph_, node)];
         kinds_.insert(kind.fill);
         text_ += text("  n", id, " [label=", in_quotes(label), ", fillcolor=\"", kind.fill, "\"];\n");
     }
@@ -239,53 +202,10 @@ private:
     std::string text_;
 };
 
-// Anonymous temporary files for the input and output of `dot`, which close() removes.
-using File = std::unique_ptr<FILE, int (*)(FILE*)>;
-File temporary() {
-    File file(std::tmpfile(), std::fclose);
-    if (!file) throw UserError("no temporary file can be made; set TMPDIR to a folder that can be written");
-    return file;
-}
-
-std::string contents(FILE* file) {
-    std::rewind(file);
-    std::string result;
-    std::vector<char> buffer(65536);
-    while (size_t n = std::fread(buffer.data(), 1, buffer.size(), file)) result.append(buffer.data(), n);
-    return result;
-}
-
 }  // namespace
 
 std::string dot_text(const Graph& graph, const PictureOptions& options) {
     return Picture(graph, options).dot();
-}
-
-std::string svg_from_dot(const std::string& dot) {
-    File input = temporary(), output = temporary(), errors = temporary();
-    std::fwrite(dot.data(), 1, dot.size(), input.get());
-    std::rewind(input.get());
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ::fileno(input.get()), 0);
-    posix_spawn_file_actions_adddup2(&actions, ::fileno(output.get()), 1);
-    posix_spawn_file_actions_adddup2(&actions, ::fileno(errors.get()), 2);
-    char program[] = "dot", format[] = "-Tsvg";
-    char* arguments[] = {program, format, nullptr};
-    pid_t child = 0;
-    int failed = ::posix_spawnp(&child, program, &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed)
-        throw DeviceError(
-            "SVG needs Graphviz's program 'dot', which is not installed; run `apt install graphviz`, or "
-            "write "
-            "DOT instead");
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    std::string svg = contents(output.get());
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || svg.empty())
-        throw DeviceError(text("Graphviz's 'dot' failed: ", contents(errors.get())));
-    return svg;
 }
 
 }  // namespace mge::dump

@@ -19,8 +19,4 @@ struct PictureOptions {
 // `around`.
 std::string dot_text(const Graph& graph, const PictureOptions& options);
 
-// Lays the text out as SVG with Graphviz's `dot`. Throws DeviceError with installation instructions if it is
-// missing.
-std::string svg_from_dot(const std::string& dot);
-
 }  // namespace mge::dump

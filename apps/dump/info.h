@@ -14,7 +14,8 @@ namespace mge::dump {
 struct WeightRow {
     std::string name;
     TensorSpec spec;
-    double mean = 0, deviation = 0;  // over all elements
+    double mean = 0, deviation = 0, least = 0, most = 0;  // over all elements
+    int64_t zeros = 0;                                    // number of elements
 };
 
 struct OperatorRow {

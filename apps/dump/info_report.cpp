@@ -232,7 +232,10 @@ cli::Json info_json(const Model& model, const ModelFigures& figures) {
         row.update({{"elements", w.spec.numel()},
                     {"bytes", w.spec.bytes()},
                     {"mean", w.mean},
-                    {"std", w.deviation}});
+                    {"std", w.deviation},
+                    {"min", w.least},
+                    {"max", w.most},
+                    {"zeros", w.zeros}});
         result["weights"].push_back(row);
     }
     result["operators"] = Json::array();

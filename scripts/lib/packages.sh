@@ -10,6 +10,7 @@ build_packages=(
     libdnnl-dev
     libflatbuffers-dev
     libhwy-dev
+    libjs-d3
     libpng-dev
     libprotobuf-dev
     libsqlite3-dev
