@@ -92,5 +92,6 @@ def test_an_operator_that_a_pass_made(run_tool, reproduce, models, tmp_path):
     ran, small = reproduce(rounded, "--compare", models[0], "--rtol", 1e-6)
     assert ran.code == ACCURACY, ran.err
     written = ran.result["reproducer"]
-    # In bf16 both inputs are equal, so only the whole model shows the difference.
-    assert written["shows_difference"] and written["inputs"] == ["x"]
+    # Conversions alone agree in bf16, so the part is larger than the first operator.
+    assert written["shows_difference"]
+    assert run_tool("load_and_run", small, "--iter=1").code == ACCURACY
