@@ -44,7 +44,7 @@ def _bytes_of(name: str | bytes | None) -> bytes:
     Raises:
         AssertionError: it is neither text nor bytes.
     """
-    if not isinstance(name, str | bytes | None):
+    if not isinstance(name, (str, bytes, type(None))):
         raise AssertionError(f"a name is str or bytes, got {type(name).__name__}")
     return name.encode(errors="surrogateescape") if isinstance(name, str) else name or b""
 
@@ -331,7 +331,7 @@ class LiteNetworkIO:
         self.outputs: list[LiteIO] = []
         for given, add in ((inputs, self.add_input), (outputs, self.add_output)):
             for io in given or ():
-                if isinstance(io, LiteIO | str | bytes):
+                if isinstance(io, (LiteIO, str, bytes)):
                     add(io)
                 else:
                     add(*io)

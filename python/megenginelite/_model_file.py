@@ -29,16 +29,16 @@ class Model:
     def __init__(self, file: ModelFile) -> None:
         self.path: bytes | None = None
         self._memory: Any = None
-        if isinstance(file, str | os.PathLike):
+        if isinstance(file, (str, os.PathLike)):
             self.path = _local(os.fspath(file))
             return
-        if isinstance(file, bytes | bytearray | memoryview):
+        if isinstance(file, (bytes, bytearray, memoryview)):
             contents: Any = file
         elif hasattr(file, "read"):
             contents = file.read()
         else:
             contents = None
-        if not isinstance(contents, bytes | bytearray | memoryview):
+        if not isinstance(contents, (bytes, bytearray, memoryview)):
             raise AssertionError(
                 "[LiteNetwork] a model is a path, bytes, or a file that was opened to read bytes; "
                 f"got {type(file).__name__}"

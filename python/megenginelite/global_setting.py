@@ -29,7 +29,7 @@ __all__ = ["LiteDecryptionFunc", "LiteGlobal", "decryption_func"]
 
 def _key_of(key: Sequence[int]) -> Any:
     # The numbers of an array, not the bytes that it keeps them in.
-    values = key if isinstance(key, bytes | bytearray) else bytes(map(operator.index, key))
+    values = key if isinstance(key, (bytes, bytearray)) else bytes(map(operator.index, key))
     return (c_ubyte * len(values)).from_buffer_copy(values)
 
 
@@ -41,7 +41,7 @@ def _address_of(pointer: Any) -> int | None:
     return pointer if isinstance(pointer, int) else cast(pointer, c_void_p).value
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None)
 def _bytes_class() -> Any:
     class Bytes(np.ndarray):
         """An array that is true in a condition, whatever its elements are."""

@@ -302,7 +302,7 @@ class LiteTensor:
                 range of the tensor's type, or the tensor is a slice of another shape.
             TypeError: the elements are objects, or another byte order is given with a pointer.
         """
-        if isinstance(data, list | tuple):
+        if isinstance(data, (list, tuple)):
             if layout is not None:
                 self.layout = layout
             data, layout = self._with_first(data), None
