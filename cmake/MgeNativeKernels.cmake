@@ -28,7 +28,8 @@ endfunction()
 # mge_native_kernels(TARGET): restricts a target whose sources Highway compiles per instruction set, and defines the
 # available sets for the source in libmge that reports them.
 function(mge_native_kernels target)
-  if(NOT MGE_NATIVE_KERNELS)
+  # On Arm all kernels have one kind of vectors.
+  if(NOT MGE_NATIVE_KERNELS OR NOT MGE_ARCHITECTURE STREQUAL x86)
     return()
   endif()
   mge_native_isa(isa)

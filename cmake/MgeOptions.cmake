@@ -18,15 +18,29 @@ set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
+# The folder of kernel/cpu/ with the sources that only this architecture has.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(MGE_ARCHITECTURE x86)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(MGE_ARCHITECTURE arm)
+else()
+  message(FATAL_ERROR "mge is for x86-64 and 64-bit Arm, and not for ${CMAKE_SYSTEM_PROCESSOR}.")
+endif()
+
 add_library(mge_flags INTERFACE)
 add_library(mge::flags ALIAS mge_flags)
 target_compile_features(mge_flags INTERFACE cxx_std_20)
-# The baseline is x86-64 with SSE4.2; faster instruction sets are chosen at run time. Highway's SSE4 target needs -maes
-# -mpclmul. Plain C++ is not contracted to FMA, so that reference kernels are exact.
+# The baseline is x86-64 with SSE4.2, or Armv8.0 with NEON; faster instruction sets are chosen at run time. Highway's SSE4
+# target needs -maes -mpclmul. Plain C++ is not contracted to FMA, so that reference kernels are exact.
 # GCC 12 reports uninitialised values in its own AVX-512 header and in <regex> (bugs 105593 and 105562). At -O3 it also
 # reports overlaps and overruns that do not exist (bugs 105651 and 107852); those warnings stay on in the other builds.
+if(MGE_ARCHITECTURE STREQUAL x86)
+  set(baseline -march=x86-64-v2 -maes -mpclmul)
+else()
+  set(baseline -march=armv8-a)
+endif()
 target_compile_options(mge_flags INTERFACE
-  -march=x86-64-v2 -maes -mpclmul -ffp-contract=off
+  ${baseline} -ffp-contract=off
   -Wall -Wextra -Wno-missing-field-initializers -Wno-unknown-pragmas
   "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>"
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")

@@ -26,4 +26,4 @@ execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
 if(failed)
   message(FATAL_ERROR "${Python_EXECUTABLE} has no nanobind: make .venv (scripts/test does), or pass -DMGE_PYTHON=OFF")
 endif()
-find_package(nanobind CONFIG REQUIRED)
+find_package(nanobind CONFIG REQUIRED NO_CMAKE_FIND_ROOT_PATH)

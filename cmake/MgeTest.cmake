@@ -6,6 +6,9 @@ endif()
 # Folders whose tests depend on the instruction set: they run on the best one and on these older ones.
 set(MGE_ISA_FOLDERS kernel ops passes)
 set(MGE_ISA_TESTED avx2 sse4)
+if(MGE_ARCHITECTURE STREQUAL arm)
+  set(MGE_ISA_TESTED neon)
+endif()
 
 # mge_quick_test(TARGET…): compiles tests for MGE_QUICK_BUILD: with the harness's precompiled header, which contains
 # GoogleTest and mge.h, and without expensive optimisations. Sources are not joined, because their helpers often have

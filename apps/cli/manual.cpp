@@ -11,7 +11,9 @@ std::span<const Entry> environment() {
          "Memory that reading one file may allocate, as --file-limit; default: 1GiB, or the file's own size"},
         {"MGE_MAP_FILES", "0: read files into memory instead of mapping them"},
         {"MGE_ISA",
-         "Limits the instruction set: sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16 or amx"},
+         "Limits the instruction set: sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16 or amx; on Arm "
+         "neon, "
+         "neon_dotprod, neon_fp16 or neon_i8mm_bf16"},
         {"MGE_LOG",
          "Channels of the log on stderr, separated by commas, or all: dispatch, passes, memory, fastrun, "
          "program"},

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <span>
 #include <sstream>
 
 #include "apps/cli/output/table.h"
@@ -49,18 +50,23 @@ std::string value_in(const std::string& path, std::string_view key) {
 }
 
 MachineFact isa() {
-    // Instruction sets that MGE can use, as Linux names them.
-    constexpr std::string_view used[] = {"sse4_2",  "avx2",        "fma",         "f16c",     "avx_vnni",
-                                         "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8"};
-    std::istringstream flags(value_in("/proc/cpuinfo", "flags"));
+    // Instruction sets that MGE can use, as Linux names them; the required one is first.
+    constexpr std::string_view of_x86[] = {"sse4_2",  "avx2",        "fma",         "f16c",     "avx_vnni",
+                                           "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8"};
+    constexpr std::string_view of_arm[] = {"asimd", "asimddp", "asimdhp", "i8mm", "bf16"};
+    const bool is_arm = cpu_isa() < Isa::sse4;
+    using Names = std::span<const std::string_view>;
+    const Names used = is_arm ? Names(of_arm) : Names(of_x86);
+    std::istringstream flags(value_in("/proc/cpuinfo", is_arm ? "Features" : "flags"));
     std::set<std::string> all{std::istream_iterator<std::string>(flags), {}};
     std::string found;
     for (auto flag : used)
         if (all.contains(std::string(flag))) found += (found.empty() ? "" : " ") + std::string(flag);
     MachineFact fact{"isa", MachineState::ok, text(name_of(cpu_isa()), " of ", found), {}, true};
-    if (!all.contains("sse4_2") && !all.empty()) {
+    if (!all.contains(std::string(used.front())) && !all.empty()) {
         fact.state = MachineState::missing;
-        fact.advice = "a processor with SSE4.2 or better is needed";
+        fact.advice =
+            is_arm ? "a processor with NEON is needed" : "a processor with SSE4.2 or better is needed";
     } else if (auto limit = env_string("MGE_ISA")) {
         fact.state = MachineState::limited;
         fact.advice = text("MGE_ISA=", *limit, " limits it; unset it to use all");

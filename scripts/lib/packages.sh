@@ -74,6 +74,37 @@ fuzz_packages=(
     libclang-rt-dev
 )
 
+# Builds for 64-bit Arm, and their tests, on another machine.
+arm64_packages=(
+    debian-archive-keyring
+    dpkg-dev
+    g++-aarch64-linux-gnu
+    qemu-user
+)
+
+# Libraries for arm64, which are unpacked into a folder (sysroot.sh).
+arm64_sysroot_packages=(
+    libbenchmark-dev
+    libc6-dev
+    libcli11-dev
+    libdnnl-dev
+    libflatbuffers-dev
+    libgmock-dev
+    libgtest-dev
+    libhwy-dev
+    libpng-dev
+    libprotobuf-dev
+    libsqlite3-dev
+    libssl-dev
+    libstdc++-12-dev
+    libturbojpeg0-dev
+    libxxhash-dev
+    libzip-dev
+    nlohmann-json3-dev
+    python3-dev
+    python3-numpy
+)
+
 # missing_packages NAME...: those that are not installed, one per line.
 missing_packages() {
     local name
@@ -96,7 +127,8 @@ install_groups() {
             lint) wanted+=("${lint_packages[@]}") ;;
             package) wanted+=("${package_packages[@]}") ;;
             fuzz) wanted+=("${fuzz_packages[@]}") ;;
-            *) die 2 "there is no package group '$group'; there are build, test, distributed, serve, docs, lint, package and fuzz" ;;
+            arm64) wanted+=("${arm64_packages[@]}") ;;
+            *) die 2 "there is no package group '$group'; there are build, test, distributed, serve, docs, lint, package, fuzz and arm64" ;;
         esac
     done
     command -v dpkg-query >/dev/null || die 2 "this is not a Debian system; install these yourself: ${wanted[*]}"

@@ -22,6 +22,13 @@ namespace {
 
 constexpr std::string_view library_name = "libdnnl.so";
 
+// The relocations that resolve imports.
+#ifdef __x86_64__
+constexpr auto jump_slot = R_X86_64_JUMP_SLOT, global_data = R_X86_64_GLOB_DAT;
+#else
+constexpr auto jump_slot = R_AARCH64_JUMP_SLOT, global_data = R_AARCH64_GLOB_DAT;
+#endif
+
 // The functions of libgomp, for calls that are not ours.
 struct OpenMp {
     void (*parallel)(void (*)(void*), void*, unsigned, unsigned);
@@ -148,7 +155,7 @@ bool find_slots(const ImportTables& tables, Imports& imports) {
     for (auto relocations : tables.relocations)
         for (auto& relocation : relocations) {
             auto type = ELF64_R_TYPE(relocation.r_info);
-            if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+            if (type != jump_slot && type != global_data) continue;
             std::string_view name = tables.names + tables.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
             if (!is_of_openmp(name)) continue;
             auto* found = std::ranges::find(imports, name, &Import::name);

@@ -4,11 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <memory>
 
 #include "libmge/base/error.h"
 #include "libmge/device/cpu/caching_allocator.h"
+#include "libmge/device/cpu/isa_of_machine.h"
 #include "libmge/device/cpu/library_versions.h"
 
 namespace mge {
@@ -60,15 +60,6 @@ private:
     CpuQueue queue_;
 };
 
-std::string read_model() {
-    std::ifstream file("/proc/cpuinfo");
-    std::string line;
-    while (std::getline(file, line))
-        if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
-            return line.substr(line.find(": ") + 2);
-    return "unknown CPU";
-}
-
 // Index 0 is unused: see open_cpu().
 std::array<std::atomic<Device*>, 256> other_cpus{};
 
@@ -94,7 +85,7 @@ void release_cached_by_cpus() {
 }
 
 std::string cpu_model() {
-    static const std::string model = read_model();
+    static const std::string model = model_of_machine();
     return model;
 }
 

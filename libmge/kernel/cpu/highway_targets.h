@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 
 namespace mge::cpu {
 
@@ -7,5 +8,8 @@ namespace mge::cpu {
 // dispatch; costs nothing later. Only Highway's headers are used: its library measures the resolution of a
 // timer when it is loaded, which takes every process 4 ms.
 void limit_highway_targets();
+
+// Returns the targets of Highway that the processor has and cpu_isa() permits.
+int64_t find_highway_targets();
 
 }  // namespace mge::cpu

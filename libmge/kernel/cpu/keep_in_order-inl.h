@@ -19,10 +19,17 @@ namespace mge::cpu::HWY_NAMESPACE {
 // or put a sum in the register of an addend and copy it back.
 template <class Vector>
 HWY_INLINE void add_in_order(Vector& sum0, Vector& sum1, Vector added0, Vector added1) {
+#ifdef __x86_64__
     asm volatile("" : "+v"(added0.raw), "+v"(added1.raw));
     sum0 = hwy::HWY_NAMESPACE::Add(sum0, added0);
     sum1 = hwy::HWY_NAMESPACE::Add(sum1, added1);
     asm volatile("" : "+v"(sum0.raw), "+v"(sum1.raw) : "v"(added0.raw), "v"(added1.raw));
+#else
+    asm volatile("" : "+w"(added0.raw), "+w"(added1.raw));
+    sum0 = hwy::HWY_NAMESPACE::Add(sum0, added0);
+    sum1 = hwy::HWY_NAMESPACE::Add(sum1, added1);
+    asm volatile("" : "+w"(sum0.raw), "+w"(sum1.raw) : "w"(added0.raw), "w"(added1.raw));
+#endif
 }
 
 }  // namespace mge::cpu::HWY_NAMESPACE

@@ -15,6 +15,7 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "libmge/kernel/cpu/keep_nan-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -134,7 +135,7 @@ HWY_INLINE Simd exp(Simd x) {
     constexpr double log2_e = 1.4426950408889634;
     // 0 and infinity in f32 from here on; NaN stays
     auto within_limits = [](Simd a) HWY_ATTR {
-        return Simd(hn::Min(hn::Set(F32(), 89.f), hn::Max(hn::Set(F32(), -104.f), a.v)));
+        return Simd(at_most(hn::Set(F32(), 89.f), at_least(hn::Set(F32(), -104.f), a.v)));
     };
 #if HWY_TARGET <= HWY_AVX3
     x = within_limits(x);
@@ -173,8 +174,8 @@ HWY_INLINE PowerOfTwo power_of_two(Simd x, Simd c) {
 // 1 + e^-x, where a subnormal e^-x is 0 and an overflow is infinity. With the following quotient silu takes
 // 0.55 of the time that it takes with exp, on a Zen 3.
 HWY_INLINE Simd one_and_exp_of_negative(Simd x) {
-    Simd within(hn::Min(hn::Set(F32(), 88.f), hn::Max(hn::Set(F32(), -89.f), x.v)));  // NaN stays
-    auto [whole, fraction] = power_of_two(within, Simd(-1.4426950408889634));         // -1 / ln 2
+    Simd within(at_most(hn::Set(F32(), 88.f), at_least(hn::Set(F32(), -89.f), x.v)));  // NaN stays
+    auto [whole, fraction] = power_of_two(within, Simd(-1.4426950408889634));          // -1 / ln 2
     return multiply_add(fraction, whole, Simd(1.0));
 }
 HWY_INLINE Simd expm1(Simd x) {
@@ -281,7 +282,7 @@ struct NormalCdf {
 HWY_INLINE NormalCdf normal_cdf_and_exp(Simd x) {
     constexpr float p[] = {4.999999518e-01f, 3.444316502e-01f, 1.095751742e-01f, 1.472222339e-02f};
     constexpr float q[] = {1.0f, 1.486742305e+00f, 9.054504710e-01f, 2.742925156e-01f, 3.691430340e-02f};
-    Simd a(hn::Min(hn::Set(F32(), 13.27f), abs(x).v));                         // at this point 2^n is 0; NaN
+    Simd a(at_most(hn::Set(F32(), 13.27f), abs(x).v));                         // at this point 2^n is 0; NaN
                                                                                // is kept
     auto [whole, fraction] = power_of_two(a * a, Simd(-0.72134752044448170));  // -1 / (2 ln 2)
     Simd y = fraction * whole, tail = y * (polynomial(a, p) / polynomial(a, q));

@@ -11,6 +11,7 @@
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/convolution/small_convolution.h"
 #include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/keep_nan-inl.h"
 #include "libmge/kernel/cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,10 +26,10 @@ constexpr size_t most_lanes = 16;
 int64_t lanes() { return int64_t(hn::Lanes(F32())); }
 int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Max returns its second operand when one of the two is NaN.
+// Max gives the number, or its second operand, if the first one is NaN.
 HWY_INLINE Vector rectified(const SmallConvolutionData& d, Vector v) {
     const auto zero = hn::Zero(F32());
-    return d.activation == Activation::relu ? hn::Max(v, zero) : hn::Max(zero, v);
+    return d.activation == Activation::relu ? hn::Max(v, zero) : at_least(zero, v);
 }
 HWY_INLINE bool is_rectified(const SmallConvolutionData& d) { return d.activation != Activation::none; }
 

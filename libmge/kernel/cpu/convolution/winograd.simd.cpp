@@ -11,6 +11,7 @@
 #include "libmge/kernel/cpu/convolution/winograd_points-inl.h"
 #include "libmge/kernel/cpu/convolution/winograd_products-inl.h"
 #include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/keep_nan-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -111,9 +112,9 @@ struct Multiply {
 constexpr auto multiplies = kernels_by_size<Multiply>();
 
 HWY_INLINE Vec finish(const Winograd& w, Vec y) {
-    // Max returns its second operand when one of the two is NaN.
+    // Max gives the number, or its second operand, if the first one is NaN.
     if (w.activation == Activation::relu) return hn::Max(y, hn::Zero(F32()));
-    if (w.activation == Activation::relu_keeps_nan) return hn::Max(hn::Zero(F32()), y);
+    if (w.activation == Activation::relu_keeps_nan) return at_least(hn::Zero(F32()), y);
     return y;
 }
 

@@ -82,7 +82,9 @@ std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, cons
         if (!desc) continue;
         const char* name = implementation_name(desc.get());
         bool is_slow = contains(name, "simple") && !contains(name, "layer_normalization");
-        if (contains(name, "ref") || is_slow) continue;
+        // The general product without generated code is still written for vectors.
+        const bool is_reference = contains(name, "ref") && !is_general_product(name);
+        if (is_reference || is_slow) continue;
         result.push_back({name, std::move(desc)});
         if (is_wanted && is_wanted(result.back())) return result;
     } while (dnnl_primitive_desc_iterator_next(iterator.get()) == dnnl_success);

@@ -9,8 +9,8 @@
 
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
-#include "libmge/kernel/cpu/keep_in_order-inl.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
+#include "libmge/kernel/cpu/product/pair_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -29,18 +29,13 @@ constexpr int64_t word = 2;
 HWY_INLINE hn::Vec<I16> load_words(const int8_t* w) { return hn::PromoteTo(I16(), hn::LoadU(I8(), w)); }
 HWY_INLINE hn::Vec<I16> load_words(const int16_t* w) { return hn::LoadU(I16(), w); }
 
-HWY_INLINE hn::Vec<I32> sums_of_pairs(hn::Vec<I16> a, hn::Vec<I16> b) {
-    hn::Vec<I32> unused = hn::Zero(I32());
-    return hn::ReorderWidenMulAccumulate(I32(), a, b, hn::Zero(I32()), unused);
-}
-
 template <class Weight, size_t rows>
 void multiply_panel(const ByteRows& a, const Weight* w, int32_t* sums) {
     const I32 d;
     const auto lanes = int64_t(hn::Lanes(d));
-    hn::Vec<I32> left[rows], right[rows];
+    PairSums left[rows], right[rows];
 #pragma GCC unroll 16
-    for (size_t r = 0; r < rows; ++r) left[r] = right[r] = hn::Zero(d);
+    for (size_t r = 0; r < rows; ++r) left[r] = right[r] = no_pairs();
     for (int64_t part : a.parts) {
         const uint8_t* x = a.first + part;
         for (int64_t k = 0; k < a.part_bytes; k += word * int64_t(sizeof(int16_t)), w += 2 * word * lanes) {
@@ -50,14 +45,14 @@ void multiply_panel(const ByteRows& a, const Weight* w, int32_t* sums) {
                 int32_t pair;
                 std::memcpy(&pair, x + k + int64_t(r) * a.stride, sizeof(pair));
                 auto both = hn::BitCast(I16(), hn::Set(d, pair));
-                add_in_order(left[r], right[r], sums_of_pairs(both, b0), sums_of_pairs(both, b1));
+                add_pairs(left[r], right[r], both, b0, b1);
             }
         }
     }
 #pragma GCC unroll 16
     for (size_t r = 0; r < rows; ++r) {
-        hn::StoreU(left[r], d, sums + int64_t(r) * product_columns);
-        hn::StoreU(right[r], d, sums + int64_t(r) * product_columns + lanes);
+        hn::StoreU(total(left[r]), d, sums + int64_t(r) * product_columns);
+        hn::StoreU(total(right[r]), d, sums + int64_t(r) * product_columns + lanes);
     }
 }
 
@@ -100,6 +95,11 @@ using Pairs = hn::CappedTag<int16_t, 16>;
 using Channels = hn::Rebind<uint8_t, Pairs>;
 using Sums = hn::RepartitionToWide<Pairs>;
 
+#if HWY_TARGET == HWY_NEON
+// Its products of i16 take a half of the channels each, and no pairs.
+constexpr int64_t taps_together = 1;
+int64_t place_of_tap(int64_t tap, int64_t channel) { return tap * byte_channels + channel; }
+#else
 // Pair after pair of taps, the two of a channel side by side, in the order in which the taps of x are
 // interleaved: where lanes are halves of vectors, every second four channels come later.
 int64_t place_of_tap(int64_t tap, int64_t channel) {
@@ -109,18 +109,17 @@ int64_t place_of_tap(int64_t tap, int64_t channel) {
     int64_t place = channel / lanes * lanes + group * four + channel % four;
     return tap / 2 * byte_channels * 2 + place * 2 + tap % 2;
 }
+constexpr int64_t taps_together = 2;
+#endif
 
 // Their sums, the first half of the channels before the second.
-struct ChannelSums {
-    hn::Vec<Sums> lower, upper;
-};
-HWY_INLINE void store_sums(const ChannelSums& sums, int32_t* to) {
+HWY_INLINE void store_sums(hn::Vec<Sums> lower, hn::Vec<Sums> upper, int32_t* to) {
     const Sums d;
     const auto half = int64_t(hn::Lanes(d));
-    auto a = sums.lower, b = sums.upper;
+    auto a = lower, b = upper;
     if constexpr (hn::MaxLanes(Pairs()) == 16) {
-        a = hn::ConcatLowerLower(d, sums.upper, sums.lower);
-        b = hn::ConcatUpperUpper(d, sums.upper, sums.lower);
+        a = hn::ConcatLowerLower(d, upper, lower);
+        b = hn::ConcatUpperUpper(d, upper, lower);
     }
     hn::StoreU(a, d, to);
     hn::StoreU(b, d, to + half);
@@ -132,18 +131,29 @@ HWY_INLINE void multiply_channels(const ByteWindows& w, int64_t c, int64_t i, co
     const Channels bytes;
     const Pairs wide;
     const Sums d;
-    const auto lanes = int64_t(hn::Lanes(wide)), step = w.step;
+    const int64_t step = w.step;
     const auto sign = hn::Set(bytes, 128);
     auto widened = [&](const uint8_t* from) {
         auto x = load(from);
         if constexpr (is_signed) x = hn::Xor(x, sign);
         return hn::PromoteTo(wide, x);
     };
-    ChannelSums sums[pixels];
-    auto rest = hn::Zero(d);
+    hn::Vec<Sums> lower[pixels], upper[pixels];
 #pragma GCC unroll 4
-    for (int j = 0; j < pixels; ++j) sums[j].lower = sums[j].upper = hn::Zero(d);
-    auto* weight = static_cast<const int16_t*>(w.weight) + 2 * c;
+    for (int j = 0; j < pixels; ++j) lower[j] = upper[j] = hn::Zero(d);
+    auto* weight = static_cast<const int16_t*>(w.weight) + taps_together * c;
+#if HWY_TARGET == HWY_NEON
+    for (size_t t = 0; t < w.taps.size(); ++t, weight += byte_channels) {
+        const auto factors = hn::LoadU(wide, weight);
+        const uint8_t* from = w.taps[t] + i * step + c;
+#pragma GCC unroll 4
+        for (int j = 0; j < pixels; ++j)
+            lower[j] =
+                hn::ReorderWidenMulAccumulate(d, widened(from + j * step), factors, lower[j], upper[j]);
+    }
+#else
+    const auto lanes = int64_t(hn::Lanes(wide));
+    auto rest = hn::Zero(d);
     for (size_t t = 0; t < w.taps.size(); t += 2, weight += 2 * byte_channels) {
         auto w0 = hn::LoadU(wide, weight), w1 = hn::LoadU(wide, weight + lanes);
         const uint8_t *from0 = w.taps[t] + i * step + c, *from1 = w.taps[t + 1] + i * step + c;
@@ -151,12 +161,13 @@ HWY_INLINE void multiply_channels(const ByteWindows& w, int64_t c, int64_t i, co
         for (int j = 0; j < pixels; ++j) {
             auto a = widened(from0 + j * step), b = widened(from1 + j * step);
             auto x0 = hn::InterleaveLower(wide, a, b), x1 = hn::InterleaveUpper(wide, a, b);
-            sums[j].lower = hn::ReorderWidenMulAccumulate(d, x0, w0, sums[j].lower, rest);
-            sums[j].upper = hn::ReorderWidenMulAccumulate(d, x1, w1, sums[j].upper, rest);
+            lower[j] = hn::ReorderWidenMulAccumulate(d, x0, w0, lower[j], rest);
+            upper[j] = hn::ReorderWidenMulAccumulate(d, x1, w1, upper[j], rest);
         }
     }
+#endif
 #pragma GCC unroll 4
-    for (int j = 0; j < pixels; ++j) store_sums(sums[j], w.sums + (i + j) * byte_channels + c);
+    for (int j = 0; j < pixels; ++j) store_sums(lower[j], upper[j], w.sums + (i + j) * byte_channels + c);
 }
 
 // As many pixels at once as leave registers for the weights.
@@ -194,7 +205,9 @@ void multiply_windows(const ByteWindows& w) {
 
 }  // namespace
 
-ByteWindowKernel make_pair_windows() { return {2, int64_t(sizeof(int16_t)), place_of_tap, multiply_windows}; }
+ByteWindowKernel make_pair_windows() {
+    return {taps_together, int64_t(sizeof(int16_t)), place_of_tap, multiply_windows};
+}
 
 ByteProduct make_pair_product() {
     return {.name = "pairs",

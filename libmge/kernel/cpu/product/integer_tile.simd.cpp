@@ -5,8 +5,8 @@
 //
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
-#include "libmge/kernel/cpu/keep_in_order-inl.h"
 #include "libmge/kernel/cpu/product/integer_tile.h"
+#include "libmge/kernel/cpu/product/pair_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -23,22 +23,21 @@ void multiply(const int32_t* a, const int32_t* b, int64_t words, int32_t* sums, 
     const I32 d;
     const I16 narrow;
     const auto lanes = int64_t(hn::Lanes(d));
-    hn::Vec<I32> left[tile_rows], right[tile_rows], none = hn::Zero(d), unused = none;
+    PairSums left[tile_rows], right[tile_rows];
 #pragma GCC unroll 16
-    for (int r = 0; r < tile_rows; ++r) left[r] = right[r] = none;
+    for (int r = 0; r < tile_rows; ++r) left[r] = right[r] = no_pairs();
     for (int64_t i = 0; i < words; ++i, a += tile_rows, b += 2 * lanes) {
         auto b0 = hn::BitCast(narrow, hn::LoadU(d, b)), b1 = hn::BitCast(narrow, hn::LoadU(d, b + lanes));
 #pragma GCC unroll 16
         for (int r = 0; r < tile_rows; ++r) {
             auto x = hn::BitCast(narrow, hn::Set(d, a[r]));
-            add_in_order(left[r], right[r], hn::ReorderWidenMulAccumulate(d, x, b0, none, unused),
-                         hn::ReorderWidenMulAccumulate(d, x, b1, none, unused));
+            add_pairs(left[r], right[r], x, b0, b1);
         }
     }
 #pragma GCC unroll 16
     for (int r = 0; r < tile_rows; ++r) {
-        hn::StoreU(left[r], d, sums + r * stride);
-        hn::StoreU(right[r], d, sums + r * stride + lanes);
+        hn::StoreU(total(left[r]), d, sums + r * stride);
+        hn::StoreU(total(right[r]), d, sums + r * stride + lanes);
     }
 }
 

@@ -2,162 +2,14 @@
 #include "libmge/kernel/cpu/product/quad_product.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
-
-#include "libmge/device/cpu/cpu_device.h"
-#include "libmge/kernel/cpu/product/quad_steps-inl.h"
 
 namespace mge::cpu {
 namespace {
 
-constexpr int64_t lanes = quad_lanes, word = quad_word, line = 64;
-
-// A row's distance from the first, in forms that addresses have.
-struct RowSteps {
-    int64_t one, three, five;
-};
-
-// The word of row r, in all lanes. Compilers keep a pointer for each row and run out of registers.
-__attribute__((target("avx512f"), always_inline)) inline __m512i word_of_row(int r, const uint8_t* x,
-                                                                             const RowSteps& steps) {
-    __m512i all;
-    switch (r) {
-        case 0:
-            asm("vpbroadcastd (%1), %0" : "=v"(all) : "r"(x));
-            break;
-        case 1:
-            asm("vpbroadcastd (%1,%2), %0" : "=v"(all) : "r"(x), "r"(steps.one));
-            break;
-        case 2:
-            asm("vpbroadcastd (%1,%2,2), %0" : "=v"(all) : "r"(x), "r"(steps.one));
-            break;
-        case 3:
-            asm("vpbroadcastd (%1,%2), %0" : "=v"(all) : "r"(x), "r"(steps.three));
-            break;
-        case 4:
-            asm("vpbroadcastd (%1,%2,4), %0" : "=v"(all) : "r"(x), "r"(steps.one));
-            break;
-        case 5:
-            asm("vpbroadcastd (%1,%2), %0" : "=v"(all) : "r"(x), "r"(steps.five));
-            break;
-        default:
-            asm("vpbroadcastd (%1,%2,2), %0" : "=v"(all) : "r"(x), "r"(steps.three));
-            break;
-    }
-    return all;
-}
-
-// 28 sums, two words of the weight and one of x in 32 registers. The product is written in assembly because
-// GCC 12 keeps copies of the sums in memory.
-template <int rows, int vectors>
-__attribute__((target("avx512f,avx512vnni"), always_inline)) inline void multiply_tile(
-    const QuadTile& t, __m512i (&sums)[rows][vectors]) {
-    constexpr int half = (rows + 1) / 2;
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) sums[r][v] = _mm512_loadu_si512(t.start + v * lanes);
-    const int8_t *weight = t.weight, *next = t.next;
-    const int64_t next_step = t.next_step;
-    const RowSteps steps{t.stride, 3 * t.stride, 5 * t.stride};
-    for (int64_t part : t.parts) {
-        const uint8_t *x = t.x + part, *later = t.later + part;
-        const int8_t* end = weight + t.part_bytes * vectors * lanes;
-        for (; weight < end; weight += vectors * lanes * word, x += word, later += word, next += next_step) {
-            __m512i b[vectors];
-#pragma GCC unroll 2
-            for (int v = 0; v < vectors; ++v) b[v] = _mm512_loadu_si512(weight + v * lanes * word);
-            _mm_prefetch(reinterpret_cast<const char*>(next), _MM_HINT_T1);
-            _mm_prefetch(reinterpret_cast<const char*>(next) + line, _MM_HINT_T1);
-#pragma GCC unroll 16
-            for (int r = 0; r < rows; ++r) {
-                __m512i a = r < half ? word_of_row(r, x, steps) : word_of_row(r - half, later, steps);
-#pragma GCC unroll 2
-                for (int v = 0; v < vectors; ++v)
-                    asm("vpdpbusd %2, %1, %0" : "+v"(sums[r][v]) : "v"(a), "v"(b[v]));
-            }
-        }
-    }
-}
-
-// Narrowing leaves the steps of two rows lane by lane, or of four rows if there are 16 columns.
-template <int rows, int vectors, bool is_short>
-__attribute__((target("avx512f,avx512bw,avx512vl"), always_inline)) inline void store_steps(
-    const QuadTile& t, const QuadSteps& quad_steps, const __m512i (&sums)[rows][vectors]) {
-    constexpr int half = (rows + 1) / 2, together = 4 / vectors;
-    const QuadStepVectors s = in_vectors(quad_steps);
-    const auto present = __mmask32(t.columns < quad_columns ? (1u << t.columns) - 1 : ~0u);
-    auto row = [&](int r) { return r < half ? t.y + r * t.y_stride : t.y_later + (r - half) * t.y_stride; };
-    __m512 scale[vectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) scale[v] = _mm512_loadu_ps(t.scale + v * lanes);
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r += together) {
-        __m512i q[4];
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) {
-            const int from = r + i / vectors < rows ? r + i / vectors : r;
-            q[i] = rounded_quotients<is_short>(s, real_of(sums[from][i % vectors], scale[i % vectors]));
-        }
-        __m512i steps = narrow_steps(s, wide_steps(s, q[0], q[1]), wide_steps(s, q[2], q[3]));
-        steps = _mm512_permutexvar_epi32(order, steps);
-        if constexpr (vectors == 2) {
-            _mm256_mask_storeu_epi8(row(r), present, _mm512_castsi512_si256(steps));
-            if (r + 1 < rows)
-                _mm256_mask_storeu_epi8(row(r + 1), present, _mm512_extracti64x4_epi64(steps, 1));
-        } else {
-            const auto columns = __mmask16(present);
-            _mm_mask_storeu_epi8(row(r), columns, _mm512_castsi512_si128(steps));
-            if (r + 1 < rows) _mm_mask_storeu_epi8(row(r + 1), columns, _mm512_extracti32x4_epi32(steps, 1));
-            if (r + 2 < rows) _mm_mask_storeu_epi8(row(r + 2), columns, _mm512_extracti32x4_epi32(steps, 2));
-            if (r + 3 < rows) _mm_mask_storeu_epi8(row(r + 3), columns, _mm512_extracti32x4_epi32(steps, 3));
-        }
-    }
-}
-
-template <int rows, int vectors>
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void steps_of_tile(const QuadTile& tile,
-                                                                                   const QuadSteps& steps) {
-    __m512i sums[rows][vectors];
-    multiply_tile<rows, vectors>(tile, sums);
-    if (steps.is_short)
-        store_steps<rows, vectors, true>(tile, steps, sums);
-    else
-        store_steps<rows, vectors, false>(tile, steps, sums);
-}
-
-template <int rows, int vectors>
-__attribute__((target("avx512f,avx512vnni"))) void sums_of_tile(const QuadTile& tile, int32_t* to) {
-    __m512i sums[rows][vectors];
-    multiply_tile<rows, vectors>(tile, sums);
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) _mm512_storeu_si512(to + r * quad_columns + v * lanes, sums[r][v]);
-}
-
-struct TileKernels {
-    void (*steps)(const QuadTile&, const QuadSteps&);
-    void (*sums)(const QuadTile&, int32_t*);
-};
-template <int vectors, int... rows>
-constexpr auto kernels_of(std::integer_sequence<int, rows...>) {
-    return std::array{TileKernels{steps_of_tile<rows + 1, vectors>, sums_of_tile<rows + 1, vectors>}...};
-}
-const TileKernels& kernels_of(const QuadTile& tile) {
-    using Rows = std::make_integer_sequence<int, int(quad_rows)>;
-    static constexpr std::array kernels{kernels_of<1>(Rows()), kernels_of<2>(Rows())};
-    return kernels[tile.columns > lanes][size_t(tile.rows - 1)];
-}
-
 float rounding_error_of_inverse(float scale) { return float(1 / double(scale) - double(1 / scale)); }
 
 }  // namespace
-
-bool has_quads() { return cpu_isa() >= Isa::avx512_vnni; }
 
 std::optional<QuadSteps> quad_steps(const StepMaking& m, std::span<const float> scales, bool may_be_short) {
     const bool is_relu = m.activation == Activation::relu;
@@ -180,8 +32,5 @@ std::optional<QuadSteps> quad_steps(const StepMaking& m, std::span<const float> 
         .is_short = may_be_short && reach < 256,
         .is_whole = lower == (m.is_signed ? -128.f : 0.f) && upper == (m.is_signed ? 127.f : 255.f)};
 }
-
-void multiply_quads(const QuadTile& tile, const QuadSteps& steps) { kernels_of(tile).steps(tile, steps); }
-void multiply_quads(const QuadTile& tile, int32_t* sums) { kernels_of(tile).sums(tile, sums); }
 
 }  // namespace mge::cpu

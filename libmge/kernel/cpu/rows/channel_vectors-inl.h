@@ -14,6 +14,7 @@
 
 #include "hwy/highway.h"
 #include "libmge/kernel/activation.h"
+#include "libmge/kernel/cpu/keep_nan-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -37,11 +38,11 @@ HWY_INLINE Vec load_bias(const float* bias, int64_t channel, int64_t channels) {
     return hn::Load(f, rest);
 }
 
-// Max and Min return their second operand when one of the two is NaN.
+// Max and Min give the number, or their second operand, if the first one is NaN.
 HWY_INLINE Vec relu(Vec y) { return hn::Max(y, hn::Zero(Channels())); }
 HWY_INLINE Vec relu6(Vec y) { return relu(hn::Min(y, hn::Set(Channels(), 6.f))); }
-HWY_INLINE Vec relu_keeps_nan(Vec y) { return hn::Max(hn::Zero(Channels()), y); }
-HWY_INLINE Vec relu6_keeps_nan(Vec y) { return hn::Min(hn::Set(Channels(), 6.f), relu_keeps_nan(y)); }
+HWY_INLINE Vec relu_keeps_nan(Vec y) { return at_least(hn::Zero(Channels()), y); }
+HWY_INLINE Vec relu6_keeps_nan(Vec y) { return at_most(hn::Set(Channels(), 6.f), relu_keeps_nan(y)); }
 HWY_INLINE Vec hswish(Vec y) {
     const Channels f;
     return hn::Mul(hn::Mul(y, relu6_keeps_nan(hn::Add(y, hn::Set(f, 3.f)))), hn::Set(f, 1.f / 6));

@@ -28,7 +28,7 @@ HWY_INLINE void for_vectors(const From* from, To* to, int64_t n, Fn vector) {
 }
 
 void f16_to_f32(const Half* from, float* to, int64_t n) {
-#if HWY_TARGET >= HWY_SSE4  // no instruction for it; Highway's emulation flushes denormals
+#if HWY_ARCH_X86 && HWY_TARGET >= HWY_SSE4  // no instruction for it; Highway's emulation flushes denormals
     for (int64_t i = 0; i < n; ++i) to[i] = float(from[i]);
 #else
     const hn::Rebind<hwy::float16_t, F32> halves;
@@ -40,7 +40,7 @@ void f16_to_f32(const Half* from, float* to, int64_t n) {
 }
 
 void f32_to_f16(const float* from, Half* to, int64_t n) {
-#if HWY_TARGET >= HWY_SSE4
+#if HWY_ARCH_X86 && HWY_TARGET >= HWY_SSE4
     for (int64_t i = 0; i < n; ++i) to[i] = Half(from[i]);
 #else
     const hn::Rebind<hwy::float16_t, F32> halves;

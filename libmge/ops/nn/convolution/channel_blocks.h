@@ -17,6 +17,10 @@ namespace mge::ops {
 int64_t channel_block();
 Layout channel_blocks();
 
+// True where oneDNN has generated kernels for the processor's vectors: on x86-64. On Arm it has them for SVE
+// of 512 bits only, and our own kernels do what they can.
+bool has_fast_library();
+
 // Refuses all but f32, and empty tensors.
 Support is_of_f32(const Problem& problem);
 // The same, and weights that are no constants or not plain.

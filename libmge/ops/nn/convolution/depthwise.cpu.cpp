@@ -38,7 +38,7 @@ Support supports(const Problem& p) {
         !cpu::Depthwise::has(g.kernel[0], g.stride[0]))
         return {"windows of 3×3 and 5×5 with stride 1 or 2 only"};
     if (std::max(g.padding[0], g.padding[1]) >= g.kernel[0]) return {"less padding than the window only"};
-    if (!is_faster_than_library(g, p.as<Conv2d::Params>().activation))
+    if (has_fast_library() && !is_faster_than_library(g, p.as<Conv2d::Params>().activation))
         return {"smaller images, or functions of exponentials, only"};
     return uses_channel_blocks(p);
 }

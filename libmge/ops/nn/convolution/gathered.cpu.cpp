@@ -32,11 +32,11 @@ Support supports(const Problem& p) {
     if (cpu_isa() >= Isa::avx512) return {"not measured with vectors of 512 bits"};
     auto g = forward_geometry(p);
     if (g.groups != 1 || g.n != 1) return {"one image and one group only"};
-    if (g.stride == Pair{1, 1}) return {"windows that step over pixels only"};
+    if (g.stride == Pair{1, 1} && has_fast_library()) return {"windows that step over pixels only"};
     if (g.ic % channel_block() || g.ic < enough_channels || g.oc < enough_channels)
         return {"many channels, in full blocks, only"};
     const int64_t pixels = g.out[0] * g.out[1];
-    if (pixels < enough_pixels || pixels > most_pixels) return {"few windows only"};
+    if (pixels < enough_pixels || (pixels > most_pixels && has_fast_library())) return {"few windows only"};
     return uses_channel_blocks(p);
 }
 

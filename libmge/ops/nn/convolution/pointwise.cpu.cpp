@@ -43,7 +43,8 @@ Support supports(const Problem& p) {
         return {"windows of one pixel with stride 1, in one group, only"};
     const int64_t pixels = g.out[0] * g.out[1];
     if (g.n != 1 || pixels < enough_pixels) return {"one image of some pixels only"};
-    if (!is_faster_than_library(g) && !has_costly_activation(p.as<Conv2d::Params>().activation))
+    if (has_fast_library() && !is_faster_than_library(g) &&
+        !has_costly_activation(p.as<Conv2d::Params>().activation))
         return {"few pixels or functions of exponentials only"};
     return uses_channel_blocks(p);
 }

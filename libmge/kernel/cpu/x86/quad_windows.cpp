@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/convolution/quad_windows.h"
 
-#include "libmge/kernel/cpu/product/quad_steps-inl.h"
+#include "libmge/kernel/cpu/x86/quad_steps-inl.h"
 
 namespace mge::cpu {
 namespace {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that only x86-64 has: the functions that say so, and those that are never called then.
+#include "libmge/base/error.h"
+#include "libmge/kernel/cpu/convolution/quad_windows.h"
+#include "libmge/kernel/cpu/product/byte_product.h"
+#include "libmge/kernel/cpu/product/matrix_tiles.h"
+#include "libmge/kernel/cpu/product/quad_product.h"
+#include "libmge/kernel/cpu/product/split_product.h"
+
+namespace mge::cpu {
+namespace {
+
+[[noreturn]] void refuse() {
+    throw_internal(__FILE__, __LINE__, "has the kernel", "this architecture does not have it");
+}
+
+}  // namespace
+
+bool has_matrix_tiles() { return false; }
+void begin_tiles() { refuse(); }
+void end_tiles() { refuse(); }
+
+bool has_split_products() { return false; }
+bool pack_split_rows(const SplitSource&, SplitStep*) { refuse(); }
+bool pack_split_columns(const SplitSource&, SplitStep*) { refuse(); }
+void multiply_split(const SplitStep*, const SplitStep*, int64_t, SplitSums&) { refuse(); }
+void store_split(const SplitSums&, int64_t, int64_t, const SplitResult&) { refuse(); }
+
+bool has_quads() { return false; }
+void multiply_quads(const QuadTile&, const QuadSteps&) { refuse(); }
+void multiply_quads(const QuadTile&, int32_t*) { refuse(); }
+
+EntryFilling::EntryFilling(int64_t channels) : channels(channels), pixels(1) { refuse(); }
+int64_t channel_of_sum(const EntryFilling&, int64_t) { refuse(); }
+int64_t place_of_weight(int64_t, int64_t) { refuse(); }
+void interleave_line(const EntryFilling&, const QuadLine&, uint8_t*) { refuse(); }
+void multiply_windows(const QuadWindows&, const QuadSteps&) { refuse(); }
+void multiply_windows(const QuadWindows&, int32_t*) { refuse(); }
+
+}  // namespace mge::cpu

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/cpu/product/byte_product.h"
+
+namespace mge::cpu {
+
+const ByteProduct* matrix_product() { return nullptr; }
+
+}  // namespace mge::cpu
