@@ -94,4 +94,5 @@ def test_an_operator_that_a_pass_made(run_tool, reproduce, models, tmp_path):
     written = ran.result["reproducer"]
     # Conversions alone agree in bf16, so the part is larger than the first operator.
     assert written["shows_difference"]
-    assert run_tool("load_and_run", small, "--iter=1").code == ACCURACY
+    # Without --rtol the tolerance is that of test cases, which is larger.
+    assert run_tool("load_and_run", small, "--iter=1").code == OK
