@@ -141,8 +141,7 @@ void Database::fail() const {
         text("fast-run cache '", path_, "': ", db_ ? sqlite3_errmsg(db_.get()) : "out of memory");
     if (code == SQLITE_NOTADB || code == SQLITE_ERROR)  // perhaps another file was meant
         throw ModelError(what + ": it is not a cache, or is damaged; give another");
-    if (code == SQLITE_CORRUPT)
-        throw DamagedCache(what + "; without the file one begins with an empty cache");
+    if (code == SQLITE_CORRUPT) throw DamagedCache(what + "; delete the file to begin with an empty cache");
     if (code == SQLITE_NOMEM) throw MemoryError(what);
     if (code == SQLITE_BUSY) throw UserError(text("fast-run cache '", path_, "': ", why_locked()));
     throw UserError(what);

@@ -321,7 +321,7 @@ TEST_F(Files, PipeContentIsLimited) {
     set_file_limit(10);
     EXPECT_THAT([&] { read_text(text("/dev/fd/", ends[0])); },
                 testing::ThrowsMessage<ModelError>(
-                    AllOf(HasSubstr("asks for 14 B of memory"), HasSubstr("--file-limit"))));
+                    AllOf(HasSubstr("requests 14 B of memory"), HasSubstr("--file-limit"))));
     set_file_limit(uint64_t(1) << 30);
     ::close(ends[0]);
 }

@@ -334,7 +334,7 @@ TEST(Allocator, RefusesTooSmallBlocks) {
                     Context::create(Program::compile(powers(3), plain()),
                                     std::make_shared<ContextMemory>(std::make_shared<Small>()));
                 }),
-                HasSubstr("the allocator gave no"));
+                HasSubstr("the allocator did not provide"));
 }
 
 // Memory of one stretch, the first hole that fits; what is asked for together begins at the front.

@@ -309,7 +309,7 @@ TEST_F(LiteNetworkInC, AllocatorFailureIsAnError) {
         if (code == 0) code = LITE_wait(network);
     }
     EXPECT_EQ(code, -1);
-    EXPECT_THAT(LITE_get_last_error(), HasSubstr("gave no"));
+    EXPECT_THAT(LITE_get_last_error(), HasSubstr("did not provide"));
     EXPECT_EQ(LITE_destroy_network(network), 0);
 }
 

@@ -29,7 +29,7 @@ static void describe_impossible_tensors(void) {
         {{0, {{1}, SIZE_MAX, LITE_FLOAT}, LITE_CPU, 0}, "dimensions; there are 7 at most"},
         {{0, {{1}, 1, (LiteDataType)77}, LITE_CPU, 0}, "there is no data type 77"},
         {{0, {{1}, 1, (LiteDataType)-1}, LITE_CPU, 0}, "there is no data type -1"},
-        {{0, {{(size_t)-3, 2}, 2, LITE_FLOAT}, LITE_CPU, 0}, "more bytes than there are"},
+        {{0, {{(size_t)-3, 2}, 2, LITE_FLOAT}, LITE_CPU, 0}, "more bytes than the address space"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         LiteTensor tensor = NULL;
@@ -52,7 +52,7 @@ static void slice_beyond_the_ends(void) {
     fails(LITE_tensor_slice(tensor, zeros, longer, NULL, 2, &part), "the dimension has 6 elements");
     fails(LITE_tensor_slice(tensor, zeros, vast, NULL, 1, &part), "the dimension has 4 elements");
     fails(LITE_tensor_slice(tensor, vast, vast, NULL, 1, &part), "the dimension has 4 elements");
-    fails(LITE_tensor_slice(tensor, whole, zeros, NULL, 1, &part), "it starts after its end");
+    fails(LITE_tensor_slice(tensor, whole, zeros, NULL, 1, &part), "the start is after the end");
     fails(LITE_tensor_slice(tensor, zeros, whole, zeros, 2, &part), "steps are 1 or more");
     fails(LITE_tensor_slice(tensor, zeros, whole, NULL, 3, &part), "3 numbers for a tensor");
     fails(LITE_tensor_slice(tensor, zeros, whole, NULL, 8, &part), "'start' has 8 numbers");
@@ -83,10 +83,10 @@ static void give_wrong_shapes(void) {
     fails(LITE_tensor_reshape(tensor, none, 2), "24 elements");
     fails(LITE_tensor_reshape(tensor, other, 1), "24 elements");
     fails(LITE_tensor_reshape(tensor, vast, 7), "24 elements");
-    fails(LITE_tensor_reshape(tensor, vast, 0), "there are 1 to 7");
+    fails(LITE_tensor_reshape(tensor, vast, 0), "allowed are 1 to 7");
     fails(LITE_tensor_reshape(tensor, vast, -1), "'size' is -1");
     fails(LITE_tensor_reshape(empty, other, 1), "the tensor has no layout");
-    fails(LITE_set_tensor_layout(tensor, vector(SIZE_MAX)), "more bytes than there are");
+    fails(LITE_set_tensor_layout(tensor, vector(SIZE_MAX)), "more bytes than the address space");
     float own[4];
     fails(LITE_reset_tensor_memory(tensor, own, sizeof own), "which needs 96");
     fails(LITE_reset_tensor_memory(empty, own, sizeof own), "the tensor has no layout");
@@ -141,21 +141,21 @@ static size_t more_than_there_is(const void* in, size_t size, const uint8_t* key
 static void register_wrong_ciphers(const char* path) {
     uint8_t key[4] = {0};
     fails(LITE_register_decryption_and_key("", nothing, key, 4), "needs a name");
-    fails(LITE_register_decryption_and_key("AES_default", nothing, key, 4), "there is already");
+    fails(LITE_register_decryption_and_key("AES_default", nothing, key, 4), "has this name already");
     fails(LITE_register_decryption_and_key("vast", nothing, key, SIZE_MAX),
           "the key has 18446744073709551615 bytes");
     fails(LITE_update_decryption_or_key("nobody", nothing, key, 4), "there is no cipher 'nobody'");
-    fails(LITE_update_decryption_or_key("AES_default", NULL, key, 4), "has 32 bytes, the given one has 4");
+    fails(LITE_update_decryption_or_key("AES_default", NULL, key, 4), "has 32 bytes, but this key has 4");
     works(LITE_register_decryption_and_key("nothing", nothing, key, 0), "a cipher without a key");
     works(LITE_register_decryption_and_key("more", more_than_there_is, key, 4),
           "LITE_register_decryption_and_key");
-    const char* cases[][2] = {{"nothing", "gave nothing"},
+    const char* cases[][2] = {{"nothing", "returned no data"},
                               {"more", "requests space for 18446744073709551615 bytes"},
                               {"nobody", "there is no cipher 'nobody'"},
                               {"AES_default", "AES_default file"},
                               {"RC4_default", "wrong key, or a damaged RC4_default file"},
                               {"SIMPLE_FAST_RC4_default", "wrong key, or a damaged"},
-                              {"aes-256-gcm", "is not encrypted by aes-256-gcm"}};
+                              {"aes-256-gcm", "is not encrypted with aes-256-gcm"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         LiteConfig config = *default_config();
         config.bare_model_cryption_name = cases[i][0];
@@ -232,7 +232,7 @@ static void load_invalid_models(const char* path) {
             fails(LITE_load_model_from_mem(network, anywhere + offset, sizes[i]), "is not a valid model");
     }
     free(anywhere);
-    fails(LITE_load_model_from_mem(network, bytes, SIZE_MAX), "more than there are");
+    fails(LITE_load_model_from_mem(network, bytes, SIZE_MAX), "more than the address space holds");
     fails(LITE_load_model_from_mem(network, bytes, 0), "a number of bytes");
     LiteNetworkIO ios = *default_network_io();
     fails(LITE_get_model_io_info_by_path("/", *default_config(), &ios), "not a regular file");
@@ -300,7 +300,7 @@ static void describe_inputs_wrongly(const char* path) {
         const char* reason;
     } cases[] = {{(LiteIOType)9, {{0}, 0, LITE_FLOAT}, "the type 9"},
                  {LITE_IO_VALUE, {{1}, 99, LITE_FLOAT}, "99 dimensions"},
-                 {LITE_IO_VALUE, {{SIZE_MAX}, 1, LITE_FLOAT}, "more bytes than there are"},
+                 {LITE_IO_VALUE, {{SIZE_MAX}, 1, LITE_FLOAT}, "more bytes than the address space"},
                  {LITE_IO_VALUE, {{4}, 1, (LiteDataType)50}, "there is no data type 50"},
                  {LITE_IO_VALUE, {{4}, 1, LITE_INT8}, "is configured as int8 {4}"},
                  {LITE_IO_VALUE, {{4}, 99, LITE_INT8}, "as int8 {4, 0, 0, 0, 0, 0, 0}; the model"},
@@ -336,7 +336,7 @@ static void use_before_loading(void) {
     fails(LITE_dump_layout_transform_model(network, in_folder("x")), "no model is loaded");
     fails(LITE_set_network_algo_workspace_limit(network, 0), "no model is loaded");
     fails(LITE_shared_weight_with_network(network, network), "no model is loaded");
-    fails(LITE_share_runtime_memory(network, network), "its own memory already");
+    fails(LITE_share_runtime_memory(network, network), "already shares its memory with itself");
     works(LITE_destroy_network(network), "LITE_destroy_network");
     fails(LITE_forward(network), "not a handle of a network, or of one that was destroyed");
     works(LITE_destroy_network(network), "a second LITE_destroy_network");
@@ -357,17 +357,17 @@ static void keep_memory(LiteDeviceType type, int id, void* memory) { (void)type,
 static void set_too_late(const char* path) {
     LiteNetwork network = load(path);
     LiteExtraConfig extra = {1};
-    fails(LITE_extra_configure(network, extra), "a model is loaded already");
-    fails(LITE_set_device_id(network, 1), "a model is loaded already");
-    fails(LITE_set_stream_id(network, 1), "a model is loaded already");
-    fails(LITE_set_cpu_threads_number(network, 2), "a model is loaded already");
-    fails(LITE_set_cpu_inplace_mode(network), "a model is loaded already");
-    fails(LITE_enable_global_layout_transform(network), "a model is loaded already");
-    fails(LITE_set_memory_allocator(network, no_memory, keep_memory), "a model is loaded already");
-    fails(LITE_share_runtime_memory(network, network), "a model is loaded already");
-    fails(LITE_shared_weight_with_network(network, network), "its own weights already");
+    fails(LITE_extra_configure(network, extra), "a model is already loaded");
+    fails(LITE_set_device_id(network, 1), "a model is already loaded");
+    fails(LITE_set_stream_id(network, 1), "a model is already loaded");
+    fails(LITE_set_cpu_threads_number(network, 2), "a model is already loaded");
+    fails(LITE_set_cpu_inplace_mode(network), "a model is already loaded");
+    fails(LITE_enable_global_layout_transform(network), "a model is already loaded");
+    fails(LITE_set_memory_allocator(network, no_memory, keep_memory), "a model is already loaded");
+    fails(LITE_share_runtime_memory(network, network), "a model is already loaded");
+    fails(LITE_shared_weight_with_network(network, network), "already shares its weights with itself");
     fails(LITE_use_tensorrt(network), "");
-    fails(LITE_dump_layout_transform_model(network, in_folder("x")), "has to come before loading");
+    fails(LITE_dump_layout_transform_model(network, in_folder("x")), "before loading");
     fails(LITE_set_network_algo_policy(network, (LiteAlgoSelectStrategy)0), "the strategy is 0");
     fails(LITE_set_network_algo_policy(network, (LiteAlgoSelectStrategy)16),
           "there is no algorithm strategy 16");
@@ -378,7 +378,7 @@ static void set_too_late(const char* path) {
     for (size_t i = 0; i < 2; ++i) {
         network = new_network();
         works(LITE_set_memory_allocator(network, allocators[i], keep_memory), "LITE_set_memory_allocator");
-        fails(LITE_load_model_from_path(network, in_folder("classifier.mge")), "allocator gave no");
+        fails(LITE_load_model_from_path(network, in_folder("classifier.mge")), "allocator did not provide");
         works(LITE_destroy_network(network), "LITE_destroy_network");
     }
     network = new_network();

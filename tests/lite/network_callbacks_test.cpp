@@ -233,11 +233,11 @@ TEST(NetworkCallbacks, FailedRunCallsNoCallback) {
 TEST(NetworkCallbacks, RefuseAsynchronousCallbackForSynchronousRuns) {
     auto network = std::make_shared<Network>();
     Runtime::set_cpu_inplace_mode(network);
-    EXPECT_THAT(error_of([&] { network->set_async_callback([] {}); }), HasSubstr("in place"));
+    EXPECT_THAT(error_of([&] { network->set_async_callback([] {}); }), HasSubstr("in-place"));
     auto later = std::make_shared<Network>();
     later->set_async_callback([] {});
     Runtime::set_cpu_inplace_mode(later);
-    EXPECT_THAT(error_of([&] { later->load_model(sum_and_difference()); }), HasSubstr("in place"));
+    EXPECT_THAT(error_of([&] { later->load_model(sum_and_difference()); }), HasSubstr("in-place"));
     Config config;
     config.options.force_output_use_user_specified_memory = true;
     Network given(config);

@@ -83,7 +83,8 @@ TEST(NetworkSharing, SharedWeightsNeedALoadedNetwork) {
     EXPECT_THAT(error_of([&] { Runtime::shared_weight_with_network(other, empty); }),
                 HasSubstr("no model is loaded"));
     auto loaded = load(classifier());
-    EXPECT_THAT(error_of([&] { Runtime::shared_weight_with_network(loaded, loaded); }), HasSubstr("its own"));
+    EXPECT_THAT(error_of([&] { Runtime::shared_weight_with_network(loaded, loaded); }),
+                HasSubstr("already shares its weights with itself"));
 }
 
 TEST(NetworkSharing, SharedWeightsAllowConcurrentRuns) {
@@ -224,7 +225,7 @@ TEST(NetworkSharing, UserAllocatorProvidesAllMemory) {
     allocator->is_exhausted = true;
     auto network = std::make_shared<Network>();
     Runtime::set_memory_allocator(network, allocator);
-    EXPECT_THAT(error_of([&] { network->load_model(classifier()); }), HasSubstr("allocator gave no"));
+    EXPECT_THAT(error_of([&] { network->load_model(classifier()); }), HasSubstr("allocator did not provide"));
     EXPECT_THAT(error_of([&] { Runtime::set_memory_allocator(network, nullptr); }),
                 HasSubstr("the allocator is null"));
 }

@@ -261,7 +261,7 @@ TEST(Network, RejectsCallsInTheWrongPhase) {
                                                 [&] { Runtime::share_runtime_memory_with(network, source); },
                                                 [&] { Runtime::enable_global_layout_transform(network); },
                                                 [&] { Runtime::use_tensorrt(network); }};
-    for (auto& call : too_late) EXPECT_THAT(error_of(call), HasSubstr("is loaded already"));
+    for (auto& call : too_late) EXPECT_THAT(error_of(call), HasSubstr("is already loaded"));
 }
 
 TEST(Network, LoadsAgainAfterAFailure) {

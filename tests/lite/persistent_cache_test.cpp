@@ -133,7 +133,7 @@ TEST_F(PersistentCaches, CreationFailureIsReported) {
     set_log_level(LiteLogLevel::WARN);
     set_persistent_cache(path("cache/inside of a file"));
     set_log_level(LiteLogLevel::ERROR);
-    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("not kept"));
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("new measurements are not saved"));
     persistent_cache()->merge(std::vector{row_of("in memory")});
     EXPECT_TRUE(knows(*persistent_cache(), "in memory"));
 }
@@ -150,7 +150,7 @@ TEST_F(PersistentCaches, DamagedFilesAreNotModified) {
     set_log_level(LiteLogLevel::WARN);
     set_persistent_cache(path("damaged"));
     set_log_level(LiteLogLevel::ERROR);
-    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("going on without it"));
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("it is not used"));
     EXPECT_TRUE(knows(*persistent_cache(), "lost")) << "what was known before stays";
 }
 

@@ -229,7 +229,7 @@ def test_in_place(models, image, expected):
     network.load(models / "net.mge")
     assert network.is_cpu_inplace_mode()
     np.testing.assert_array_equal(run(network, image), expected)
-    with pytest.raises(RuntimeError, match="in place"):
+    with pytest.raises(RuntimeError, match="in-place"):
         network.async_with_callback(lambda: None)
     with pytest.raises(RuntimeError):
         network.enable_cpu_inplace_mode()

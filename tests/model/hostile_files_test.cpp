@@ -119,12 +119,12 @@ TEST(HostileFiles, BuiltFileIsReadable) { EXPECT_EQ(message_of(claims({{16}, 0, 
 TEST(HostileFiles, OverflowingSizes) {
     constexpr int64_t p60 = int64_t(1) << 60, p62 = int64_t(1) << 62, p32 = int64_t(1) << 32;
     for (auto& [claim, reason] : std::vector<std::pair<TensorClaim, const char*>>{
-             {{{16}, ~uint64_t(63), 64}, "outside of the file"},
-             {{{16}, uint64_t(0) - 64, 64}, "outside of the file"},
-             {{{16}, uint64_t(1) << 63, 64}, "outside of the file"},
-             {{{16}, 64, 64}, "outside of the file"},
-             {{{17}, 0, 68}, "outside of the file"},
-             {{{1 << 28}, 0, uint64_t(1) << 30}, "outside of the file"},
+             {{{16}, ~uint64_t(63), 64}, "beyond the end of the file"},
+             {{{16}, uint64_t(0) - 64, 64}, "beyond the end of the file"},
+             {{{16}, uint64_t(1) << 63, 64}, "beyond the end of the file"},
+             {{{16}, 64, 64}, "beyond the end of the file"},
+             {{{17}, 0, 68}, "beyond the end of the file"},
+             {{{1 << 28}, 0, uint64_t(1) << 30}, "beyond the end of the file"},
              {{{16}, 4, 64}, "not aligned"},
              {{{16}, 0, 60}, "60 bytes for"},
              {{{16}, 0, 0}, "0 bytes for"},

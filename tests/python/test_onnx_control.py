@@ -397,5 +397,5 @@ def test_untaken_branch_may_have_other_shapes(tmp_path):
     x = np.random.default_rng(1).normal(size=(3, 1, 512)).astype("float32")
     same_as_runtime(path, x, np.array(16000))
     same_as_runtime(path, x[:, :, :200], np.array(8000))
-    with pytest.raises(RuntimeError, match="else_graph: .*has extent 4, not 1"):
+    with pytest.raises(RuntimeError, match="else_graph: .*has size 4, not 1"):
         load(path)(x, np.array(8000))

@@ -251,7 +251,7 @@ def test_windows_beyond_all_images(op, shape, attributes, match, tmp_path):
 
 def test_a_negative_number_of_copies(tmp_path):
     path = one_node(tmp_path, "Tile", [("x", ["n", 2])], [number("copies", [1, -1])])
-    refused(path, "-1 copies")
+    refused(path, "hold -1, expected at least 0")
 
 
 def test_steps_of_nothing_but_zeros(tmp_path):

@@ -137,7 +137,7 @@ dist.group_barrier()
 
 
 def test_the_first_process_elsewhere_needs_a_port():
-    with pytest.raises(AssertionError, match="name the port"):
+    with pytest.raises(AssertionError, match="give the port"):
         dist.launcher(len, n_gpus=1, world_size=2, rank_start=1)
 
 

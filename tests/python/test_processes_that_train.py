@@ -24,7 +24,7 @@ def test_processes_are_connected():
     def work():
         world, last = dist.WORLD, dist.get_world_size() - 1
         group = dist.new_group([last, dist.get_rank()]) if dist.get_rank() != last else None
-        with pytest.raises(AssertionError, match="called once"):
+        with pytest.raises(AssertionError, match="call it once"):
             dist.init_process_group("localhost", 1, 3, 0, 0)
         with pytest.raises(AssertionError, match="which is not among"):
             dist.new_group([(dist.get_rank() + 1) % 3])

@@ -182,7 +182,7 @@ def test_schedulers_and_errors():
     w.grad = mge.Tensor([1.0])
     optimizer.step()
     assert w.numpy() == np.float32(1) - np.float32(0.1)
-    with pytest.raises(TypeError, match="is a subclass of Optimizer, got 3"):
+    with pytest.raises(TypeError, match="must be a subclass of Optimizer, got 3"):
         dist.ShardedOptimizer(3, [w], lr=1.0)
     with pytest.raises(ValueError, match="Invalid learning rate"):
         dist.ShardedOptimizer(optim.Adam, [w], lr=-1.0)

@@ -406,7 +406,7 @@ def test_ranges_follow_their_tensors(symbolic):
 
 
 def test_bad_bounds_in_a_trace():
-    with pytest.raises(ValueError, match="first is one number"):
+    with pytest.raises(ValueError, match="first must be one number"):
         trace(lambda x: F.linspace(x, 1, 3))(floats(1, 2)).numpy()
     with pytest.raises(RuntimeError, match="num"):
         trace(lambda n: F.linspace(0, 1, n))(Tensor(-1)).numpy()

@@ -32,19 +32,19 @@ def test_times_of_other_shapes_are_not_compared(against):
 
 
 def test_ambiguous_arguments_warn(against, baseline, small_model, tmp_path):
-    assert "is of another" not in against().err
+    assert "has another" not in against().err
     other = tmp_path / "other.mge"
     other.write_bytes(small_model.read_bytes())
     ran = against(model=other)
-    assert ran.code == 0 and "is of another model: small.mge, now other.mge" in ran.err
+    assert ran.code == 0 and "has another model: small.mge, now other.mge" in ran.err
     report = json.loads(baseline.read_text())
     report["host"]["cpu"] = "Pentium"
     baseline.write_text(json.dumps(report))
-    assert "is of another machine: Pentium" in against().err
+    assert "has another machine: Pentium" in against().err
 
 
 def test_threads_are_warned_of(against):
-    assert "is of another number of threads: 1, now 2" in against(threads=2).err
+    assert "has another number of threads: 1, now 2" in against(threads=2).err
 
 
 def test_percentiles_need_runs(against):

@@ -60,7 +60,7 @@ def test_verbose_prints_more(run_tool, small_model):
 
 def test_version(run_tool):
     ran = run_tool(TOOL, "--version", json=False)
-    assert ran.code == 0 and ran.out.startswith("load_and_run 0.")
+    assert ran.code == 0 and ran.out.startswith("load_and_run 1.")
 
 
 # Flag files

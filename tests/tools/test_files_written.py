@@ -212,7 +212,7 @@ def test_a_planted_cache_folder_is_not_used(homeless, open_folder, small_model):
     planted.mkdir()
     planted.chmod(0o777)
     ran = homeless(model, "--fast-run", folder=open_folder)
-    assert ran.returncode == 0 and "what is measured is not kept" in ran.stderr
+    assert ran.returncode == 0 and "new measurements are not saved" in ran.stderr
     assert list(planted.iterdir()) == []
     ran = homeless(model, "--require-cache", folder=open_folder)
     assert ran.returncode == USAGE and "XDG_CACHE_HOME" in ran.stderr

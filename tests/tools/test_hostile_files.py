@@ -87,7 +87,7 @@ def test_unpacked_size_is_limited(run_small, small_model, tmp_path):
             **env,
         )
         assert ran.returncode == MODEL
-        assert "asks for 762.94 MiB of memory" in ran.stderr
+        assert "requests 762.94 MiB of memory" in ran.stderr
         assert "100 MiB; --file-limit (MGE_FILE_LIMIT) raises that" in ran.stderr
 
 
@@ -356,7 +356,7 @@ def test_numbers_of_an_export_are_not_cut(run_tool, small_model, tmp_path, name,
     rows.write_text(json.dumps(content))
     done = run_tool("mge-fastrun-cache", "import", tmp_path / "other.sqlite", rows)
     assert done.code == MODEL
-    assert "of another kind" in done.err
+    assert "has another type" in done.err
 
 
 def test_patterns_on_long_names(run_tool, small_model, tmp_path):

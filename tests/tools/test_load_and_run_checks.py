@@ -364,7 +364,7 @@ class TestDeterminism:
         run("--save-plan", plan)
         got = run("--replay-plan", plan, "--batch-size", "5")
         assert got.code == USAGE
-        assert "is a plan for the inputs float32(2, 3, 12, 12), given are float32(5," in got.err
+        assert "is a plan for the inputs float32(2, 3, 12, 12), but given are float32(5," in got.err
         other = run_tool("load_and_run", small_model, "--replay-plan", plan)
         assert other.code == USAGE and "the plan of another model" in other.err
         saved = json.loads(plan.read_text())

@@ -89,13 +89,17 @@ def test_environment_matches_the_page(build_dir):
     known = re.findall(r"^\| `(\w+)`", (ROOT / "docs/environment.md").read_text(), re.MULTILINE)
     documented = roff_section(build_dir, "mge-dump", "ENVIRONMENT")
     of_python = {
+        "LITE_LIB_PATH",
         "MEGENGINE_LOGGING_LEVEL",
+        "MGE_DATASET_ROOT",
         "MGE_DISTRIBUTED_RECORD",
         "MGE_DISTRIBUTED_SECRET",
         "MGE_DISTRIBUTED_TIMEOUT",
         "MGE_FASTRUN_CACHE_DIR",
         "MGE_FASTRUN_CACHE_TYPE",
+        "MGE_HOME",
         "MGE_RESTARTS",
+        "MGE_TOOLS",
         "MGE_TRITON_BACKENDS",
     }
     assert set(documented) == set(known) - of_python

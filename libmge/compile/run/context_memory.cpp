@@ -67,7 +67,7 @@ void ContextMemory::make_ready(Arena& arena) {
     bool fits = storage && storage->bytes >= arena.wanted &&
                 reinterpret_cast<uintptr_t>(storage->data) % arena_alignment == 0;
     if (!fits)
-        throw_user("context", text("the allocator gave no ", arena.wanted, " bytes aligned to ",
+        throw_user("context", text("the allocator did not provide ", arena.wanted, " bytes aligned to ",
                                    arena_alignment, " at ", physical_name(arena.place)));
     adopt(arena, std::move(storage), arena.wanted);
     arena.version = version;

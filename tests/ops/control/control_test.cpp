@@ -144,7 +144,7 @@ TEST(Cond, RefusesGraphsThatDisagree) {
     EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({x, x}, {one, one});
                 }),
-                HasSubstr("the predicate has to be one element"));
+                HasSubstr("the predicate must be one element"));
     EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({number(1), x}, {one, two});
                 }),

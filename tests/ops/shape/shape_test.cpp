@@ -76,7 +76,7 @@ TEST(Reshape, NamesMismatchedShapes) {
     expect_user_error(ErrorClass::value, "[add_axis] axes (0, -4) list an axis twice", [] {
         ops::add_axis(zeros({2, 3}), {.axes = {0, -4}});
     });
-    expect_user_error(ErrorClass::value, "[remove_axis] axis 1 of (2, 3) has extent 3, not 1", [] {
+    expect_user_error(ErrorClass::value, "[remove_axis] axis 1 of (2, 3) has size 3, not 1", [] {
         ops::remove_axis(zeros({2, 3}), {.axes = {1}});
     });
     expect_user_error(ErrorClass::value, "[shape] rank 8 is above the largest supported rank 7", [] {

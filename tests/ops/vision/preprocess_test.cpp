@@ -55,7 +55,7 @@ TEST(Preprocess, RejectsUnsupportedInputs) {
            three = tensor_of<float>({3}, {1, 2, 3});
     EXPECT_THAT(error_of(tensor_of<float>({3}, {1, 2, 3}), three, three),
                 HasSubstr("shape (N, H, W, C), got"));
-    EXPECT_THAT(error_of(x, three, tensor_of<float>({2}, {1, 2})), HasSubstr("vectors of one length"));
+    EXPECT_THAT(error_of(x, three, tensor_of<float>({2}, {1, 2})), HasSubstr("vectors of equal length"));
     EXPECT_THAT(error_of(x, tensor_of<float>({2}, {1, 2}), tensor_of<float>({2}, {1, 2})),
                 HasSubstr("x has 3 channels, but mean and scale only 2"));
     Tensor flags = ops::convert(x, {.dtype = DType::boolean});
