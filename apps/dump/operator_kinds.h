@@ -16,8 +16,8 @@ struct Kind {
 inline constexpr std::array kinds{Kind{"#cfe2ff", "convolutions, products"},
                                   Kind{"#fde2e4", "element by element"},
                                   Kind{"#eee4f7", "moving data"},
-                                  Kind{"#ffe5b4", "fewer elements: pooling, reductions"},
-                                  Kind{"#d8f3dc", "as many from several: normalisation"},
+                                  Kind{"#ffe5b4", "reductions: pooling, sums"},
+                                  Kind{"#d8f3dc", "normalisation: softmax, layer norms"},
                                   Kind{"#f2f2f2", "others"}};
 
 // Returns the index into `kinds`.

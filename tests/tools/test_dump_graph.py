@@ -53,8 +53,8 @@ def test_colours_show_operator_facts(run_tool, write_model):
         "maximum": "element by element",
         "exp": "element by element",
         "transpose": "moving data",
-        "softmax": "as many from several",
-        "sum": "fewer elements",
+        "softmax": "normalisation",
+        "sum": "reductions",
     }
 
 
