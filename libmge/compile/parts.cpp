@@ -17,10 +17,10 @@ constexpr auto who = "parts";
 
 void check(const Graph& graph, const std::vector<std::vector<ValueId>>& parts,
            const CompileOptions& options) {
-    if (options.fake_next_exec) throw_user(who, "fake_next_exec has to be off: every part runs");
+    if (options.fake_next_exec) throw_user(who, "fake_next_exec must be off: every part runs");
     if (options.comp_node_seq_record_level)
-        throw_user(who, "comp_node_seq_record_level has to be 0: a part may begin again");
-    if (parts.empty()) throw_user(who, "there has to be one part at least", ErrorClass::value);
+        throw_user(who, "comp_node_seq_record_level must be 0: a part may begin again");
+    if (parts.empty()) throw_user(who, "there must be at least one part", ErrorClass::value);
     for (auto& part : parts)
         for (ValueId id : part) require_value(graph, id, who);
 }

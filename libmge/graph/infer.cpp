@@ -227,10 +227,9 @@ Graph infer_shapes(Graph graph, const TensorSpecs& inputs) {
     for (size_t i = 0; i < ports.size(); ++i) {
         auto& value = graph.value(ports[i]);
         if (value.spec.dtype != inputs[i].dtype)
-            throw_user(
-                "graph",
-                text("input '", value.name, "' has to be ", value.spec.dtype, ", got ", inputs[i].dtype),
-                ErrorClass::type);
+            throw_user("graph",
+                       text("input '", value.name, "' must be ", value.spec.dtype, ", got ", inputs[i].dtype),
+                       ErrorClass::type);
     }
     std::string changed = changed_inputs(graph, inputs);
     for (size_t i = 0; i < ports.size(); ++i) graph.value(ports[i]).spec = inputs[i];

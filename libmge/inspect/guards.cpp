@@ -113,7 +113,7 @@ void ValueGuard::check(size_t step, ValueId id, Context& context) {
     finding.index = index;
     finding.shape = plain.shape();
     finding.value = element_at(plain, index);
-    finding.why = range_ ? text("(magnitudes have to be below ", *range_, ')') : "(not finite)";
+    finding.why = range_ ? text("(magnitudes must be below ", *range_, ')') : "(not finite)";
     throw GuardError(std::move(finding));
 }
 

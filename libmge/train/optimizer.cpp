@@ -23,7 +23,7 @@ void require_not_negative(const char* option, double value) {
 }
 void require_part(const char* option, double value) {
     if (!(value >= 0 && value < 1))
-        throw_user(who, text(option, " has to be in [0, 1), got ", value), ErrorClass::value);
+        throw_user(who, text(option, " must be in [0, 1), got ", value), ErrorClass::value);
 }
 
 Tensor zeros_like(const Tensor& tensor) { return ops::full_like(tensor, {.value = 0}); }

@@ -30,7 +30,7 @@ struct Cube {
         field_list(field<&Params::scale>("scale", "What the cube is multiplied by."));
 
     static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
-        if (!std::isfinite(p.scale)) throw_user(name, "scale has to be finite", ErrorClass::value);
+        if (!std::isfinite(p.scale)) throw_user(name, "scale must be finite", ErrorClass::value);
         return {in[0]};
     }
     static Tensors gradient(const GradientContext<Params>& g) {

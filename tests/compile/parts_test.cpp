@@ -114,12 +114,12 @@ TEST(Parts, RejectInvalidOrdersInputsAndOptions) {
     auto refused = [&](const CompileOptions& options) {
         return error_of([&] { PartedExecutable(sample.graph, {{sample.y()}}, options); });
     };
-    EXPECT_THAT(refused({.fake_next_exec = true}), HasSubstr("fake_next_exec has to be off"));
+    EXPECT_THAT(refused({.fake_next_exec = true}), HasSubstr("fake_next_exec must be off"));
     EXPECT_THAT(refused({.comp_node_seq_record_level = 1}),
-                HasSubstr("comp_node_seq_record_level has to be 0"));
+                HasSubstr("comp_node_seq_record_level must be 0"));
     EXPECT_THAT(error_of([&] { PartedExecutable(sample.graph, {{77}}, {}); }),
                 HasSubstr("there is no value 77"));
-    EXPECT_THAT(error_of([&] { PartedExecutable(sample.graph, {}, {}); }), HasSubstr("one part at least"));
+    EXPECT_THAT(error_of([&] { PartedExecutable(sample.graph, {}, {}); }), HasSubstr("at least one part"));
 }
 
 }  // namespace

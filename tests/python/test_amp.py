@@ -304,7 +304,7 @@ def test_formats_of_tensors():
     assert amp.convert_tensor_format(x) is x and x.format == "nhwc"
     assert amp.convert_tensor_format(mge.Tensor([1.0])).format == "default"
     assert copy.deepcopy(y).format == copy.copy(y).format == "nhwc"
-    with pytest.raises(ValueError, match="format has to be"):
+    with pytest.raises(ValueError, match="format must be"):
         x.format = "hwcn"
 
 

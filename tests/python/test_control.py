@@ -248,7 +248,7 @@ def test_other_shapes_of_a_traced_loop():
         (
             lambda x: F.while_loop(lambda a: a, lambda a: a, x),
             TypeError,
-            "has to be a tuple or list",
+            "must be a tuple or list",
         ),
         (
             lambda x: F.cond(x.sum() > 0, lambda a: "no", lambda a: a, x),

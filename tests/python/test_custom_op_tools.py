@@ -146,7 +146,7 @@ def test_traced_modules_call_operators(loaded, library):
 
 
 def test_errors_of_the_operator(loaded):
-    with pytest.raises(ValueError, match=r"\[snake\] alpha has to be positive, got -1"):
+    with pytest.raises(ValueError, match=r"\[snake\] alpha must be positive, got -1"):
         loaded.snake(mge.Tensor(X), alpha=-1)
     with pytest.raises(TypeError, match="has no argument 'beta'"):
         loaded.snake(mge.Tensor(X), beta=1)

@@ -42,6 +42,6 @@ def test_distribution_names_unsupported_methods():
     assert base.batch_shape == (2,) and base.event_shape == (3,)
     calls = ("sample", "log_prob", "cdf", "icdf", "expand")
     for name in ("mean", "variance", "stddev", *calls):
-        with pytest.raises(NotImplementedError, match=r"\[Distribution\] \w+ has to be defined"):
+        with pytest.raises(NotImplementedError, match=r"\[Distribution\] \w+ must be defined"):
             got = getattr(base, name)
             got() if name == "sample" else got(mge.Tensor([1.0]))

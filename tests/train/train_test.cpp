@@ -109,7 +109,7 @@ TEST(Optimizer, RefusesOptionsOutOfRange) {
                 HasSubstr("learning_rate may not be negative, got -1"));
     EXPECT_THAT(error_of([&] { make_sgd(p, {.momentum = NAN}); }), HasSubstr("momentum"));
     EXPECT_THAT(error_of([&] { make_sgd(p, {.nesterov = true}); }), HasSubstr("nesterov needs a momentum"));
-    EXPECT_THAT(error_of([&] { make_adam(p, {.beta2 = 1}); }), HasSubstr("beta2 has to be in [0, 1), got 1"));
+    EXPECT_THAT(error_of([&] { make_adam(p, {.beta2 = 1}); }), HasSubstr("beta2 must be in [0, 1), got 1"));
 }
 
 TEST(Parameters, KeepNamesAndShapes) {

@@ -13,7 +13,7 @@ struct BeginReduction {
     static constexpr auto name = "begin_reduction";
     static constexpr auto doc =
         "Begins to sum gradients over processes, each of which applies it; end_reduction waits for the sums. "
-        "An earlier reduction of the same name has to be over.";
+        "An earlier reduction of the same name must be over.";
     static constexpr auto inputs = names(variadic("grads"));
     static constexpr auto outputs = output_names("begun");
     static constexpr bool stops_gradient = true;

@@ -19,8 +19,8 @@ TensorSpecs FakeQuantize::infer(const Params& p, std::span<const TensorSpec> in)
                    ErrorClass::value);
     check_scale(name, in[0].shape, in[1], in.size() > 2 ? in[2] : TensorSpec{}, DType::f32);
     if (in.size() > 3 && !in[3].is_absent() && (in[3].dtype != DType::f32 || in[3].shape.numel() != 1))
-        throw_user(name, text("its grad_scale has to be one number of float32, got ", in[3].dtype,
-                              " of shape ", in[3].shape));
+        throw_user(name, text("its grad_scale must be one number of float32, got ", in[3].dtype, " of shape ",
+                              in[3].shape));
     return {{DType::f32, in[0].shape, {}}};
 }
 

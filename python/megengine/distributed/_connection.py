@@ -73,7 +73,7 @@ def shared_secret() -> bytes:
     given = os.environ.get("MGE_DISTRIBUTED_SECRET", "")
     if 0 < len(given) < _LEAST_SECRET:
         raise ValueError(
-            f"[distributed] MGE_DISTRIBUTED_SECRET has {len(given)} characters; it has to have at "
+            f"[distributed] MGE_DISTRIBUTED_SECRET has {len(given)} characters; it must have at "
             f"least {_LEAST_SECRET} (openssl rand -hex 32 prints a good one)"
         )
     if given:

@@ -172,4 +172,4 @@ class Distribution:
         return f"{type(self).__name__}()"
 
     def _missing(self, name: str) -> NotImplementedError:
-        return NotImplementedError(f"[{type(self).__name__}] {name} has to be defined by the class")
+        return NotImplementedError(f"[{type(self).__name__}] {name} must be defined by the class")

@@ -83,10 +83,10 @@ def while_loop(
     """
     if not isinstance(loop_vars, (tuple, list)):
         raise TypeError(
-            f"[while_loop] loop_vars has to be a tuple or list, got {type(loop_vars).__name__}"
+            f"[while_loop] loop_vars must be a tuple or list, got {type(loop_vars).__name__}"
         )
     if max_iterations is not None and max_iterations < 1:
-        raise ValueError(f"[while_loop] max_iterations has to be positive, got {max_iterations}")
+        raise ValueError(f"[while_loop] max_iterations must be positive, got {max_iterations}")
     inputs, structure = flatten(loop_vars, "while_loop")
     if not state.tracing and not is_recorded(*inputs):
         return _loop(cond_function, body_function, loop_vars, structure, max_iterations)

@@ -537,7 +537,7 @@ def svd(
 
     Args:
         inp: (..., M, N).
-        full_matrices: has to be False if ``compute_uv``: square U and V are not computed.
+        full_matrices: must be False if ``compute_uv``: square U and V are not computed.
         compute_uv: False for the singular values alone.
     Returns:
         U (..., M, K), S (..., K) with falling values, and V (..., K, N), where K is the smaller of

@@ -55,7 +55,7 @@ def _elemwise_multi_type(*args: Tensor, mode: str, dtype: Any) -> Tensor:
             f" q{', q'.join(FUNCTIONS)}"
         )
     if not is_quantize(dtype):
-        raise RuntimeError(f"[elemwise] the result has to be of a quantised dtype, not {dtype}")
+        raise RuntimeError(f"[elemwise] the result must be of a quantised dtype, not {dtype}")
     if len({quantised_meta(x.dtype) for x in args} | {None}) != 2:
         raise RuntimeError(f"[elemwise] mode {mode} takes Tensors of one kind of quantised dtypes")
     if mode.upper() in ("QADD", "QFUSE_ADD_RELU") and _are_bytes_of_one_shape(args, dtype):

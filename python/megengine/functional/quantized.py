@@ -118,7 +118,7 @@ def _convolved(
     _check_bias(who, bias, product)
     dtype = product if dtype is None else dtype
     if not is_quantize(dtype):
-        raise RuntimeError(f"[{who}] the result has to be of a quantised dtype, got {dtype}")
+        raise RuntimeError(f"[{who}] the result must be of a quantised dtype, got {dtype}")
     device, meta = inp.device, meta_of(dtype)
     zeros = [zero_tensor(x._quantised, device) for x in (inp, weight)]
     is_plain = channel_scales is None and activation == "none"
@@ -157,7 +157,7 @@ def _product_dtype(who: str, inp: Tensor, weight: Tensor) -> Any:
     kinds = [quantised_meta(x.dtype) for x in (inp, weight)]
     if kinds[0] is None or kinds[0] is not kinds[1] or kinds[0].name not in _KINDS:
         raise RuntimeError(
-            f"[{who}] inp and weight have to be of one of {_KINDS}, got {shown(inp.dtype)} and"
+            f"[{who}] inp and weight must be of one of {_KINDS}, got {shown(inp.dtype)} and"
             f" {shown(weight.dtype)}"
         )
     return product_dtype(inp._quantised, weight._quantised)
@@ -168,7 +168,7 @@ def _check_bias(who: str, bias: Tensor | None, product: Any) -> None:
         return
     meta = quantised_meta(bias.dtype)
     if meta is None or meta.name != "qint32" or not _is_scale(bias.dtype, get_scale(product)):
-        raise RuntimeError(f"[{who}] bias has to be of {shown(product)}, got {shown(bias.dtype)}")
+        raise RuntimeError(f"[{who}] bias must be of {shown(product)}, got {shown(bias.dtype)}")
 
 
 def batch_conv_bias_activation(

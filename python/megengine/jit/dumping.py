@@ -273,7 +273,7 @@ def _check_file_format(format: str, input_data, append: bool) -> bool:
     if format not in ("mge", "onnx"):
         raise ValueError(f"[dump] format is 'mge' or 'onnx', got {format!r}")
     if format == "onnx" and input_data is not None:
-        raise ValueError("[dump] ONNX files have no test cases: input_data has to be None")
+        raise ValueError("[dump] ONNX files have no test cases: input_data must be None")
     if format == "onnx" and append:
         raise ValueError("[dump] nothing can be appended to an ONNX file: append must be False")
     return format == "onnx"

@@ -623,7 +623,7 @@ class Module:
                 kind = "parameter" if isinstance(value, Tensor) else "module"
                 raise ModuleNotReadyError(
                     f"[{type(self).__name__}] cannot assign {kind} before Module.__init__() call:"
-                    f" {name!r} has to come after super().__init__()"
+                    f" {name!r} must come after super().__init__()"
                 )
             if may_hold_modules and name not in modules:
                 modules.append(name)

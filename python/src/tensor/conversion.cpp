@@ -564,7 +564,7 @@ std::optional<ParamValue> single_param(PyObject* object, bool& is_list) {
 }
 
 ParamValue list_param(PyObject* object) {
-    Reference list(PySequence_Fast(object, "an operator's list parameter has to be a sequence"));
+    Reference list(PySequence_Fast(object, "an operator's list parameter must be a sequence"));
     if (!list) throw PythonError{};
     IntList ints;
     FloatList floats;

@@ -72,7 +72,7 @@ PyObject* get_name(PyObject* self, void*) {
 }
 int set_name(PyObject* self, PyObject* name, void*) {
     if (name && name != Py_None && !PyUnicode_Check(name)) {
-        PyErr_SetString(PyExc_TypeError, "[Tensor] name has to be a string");
+        PyErr_SetString(PyExc_TypeError, "[Tensor] name must be a string");
         return -1;
     }
     Py_XSETREF(as_tensor(self)->name, name == Py_None ? nullptr : Py_XNewRef(name));

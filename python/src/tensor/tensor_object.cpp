@@ -112,7 +112,7 @@ TensorArguments parse_tensor_arguments(PyObject* args, PyObject* keywords) {
 
 void give_name(PyObject* object, PyObject* name) {
     if (name == Py_None) return;
-    if (!PyUnicode_Check(name)) throw UserError("[Tensor] name has to be a string", ErrorClass::type);
+    if (!PyUnicode_Check(name)) throw UserError("[Tensor] name must be a string", ErrorClass::type);
     Py_XSETREF(as_tensor(object)->name, Py_NewRef(name));
 }
 
@@ -314,7 +314,7 @@ uint8_t parse_format(PyObject* format) {
     const char* name = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
     for (uint8_t i = 0; name && i < 3; ++i)
         if (std::string_view(format_names[i]) == name) return i;
-    throw UserError("[Tensor] format has to be 'default', 'nchw' or 'nhwc'", ErrorClass::value);
+    throw UserError("[Tensor] format must be 'default', 'nchw' or 'nhwc'", ErrorClass::value);
 }
 
 const Tensor& concrete_value(const Tensor& tensor) {
@@ -401,7 +401,7 @@ PyObject* wrap_tensors(Tensors values) {
 
 void set_result_class(PyTypeObject* type) {
     if (!PyType_IsSubtype(type, &tensor_type))
-        throw UserError("[set_tensor_class] the class has to be a subclass of _mge.Tensor", ErrorClass::type);
+        throw UserError("[set_tensor_class] the class must be a subclass of _mge.Tensor", ErrorClass::type);
     if (type->tp_basicsize != sizeof(PyTensor))
         throw UserError("[set_tensor_class] the class must not add slots", ErrorClass::type);
     Py_INCREF(type);
