@@ -29,7 +29,10 @@ struct Config {
 struct Connection {
     int size, rank;
     std::atomic<int> questions{0};
+    Connection* next_aborted = nullptr;
 };
+// Aborted connections stay in memory, because other threads may still ask about them.
+std::atomic<Connection*> all_aborted{nullptr};
 
 template <class... Args>
 int note(const char* format, Args... args) {
@@ -78,7 +81,9 @@ MGE_API int ncclCommGetAsyncError(void* connection, int* code) {
     *code = c->questions++ == 0 ? in_progress : background_result.load();
     return success;
 }
-MGE_API int ncclCommAbort(void*) {  // leaked: others may still ask
+MGE_API int ncclCommAbort(void* connection) {
+    auto* c = static_cast<Connection*>(connection);
+    c->next_aborted = all_aborted.exchange(c);
     ++aborted;
     return success;
 }
