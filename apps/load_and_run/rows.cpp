@@ -39,12 +39,12 @@ std::string sql_value(const Json& value) {
     return value.is_string() ? with_doubled(plain(value), '\'') : plain(value);
 }
 
+bool is_figure(const RowField& field) { return field.sql_type == std::string_view(real); }
+
 std::string table_cell(const Json& value, const RowField& field) {
-    bool is_rounded = value.is_number() && field.sql_type == std::string_view(real);
+    bool is_rounded = value.is_number() && is_figure(field);
     return is_rounded ? cli::format_number(value.get<double>(), field.decimals) : plain(value);
 }
-
-bool is_figure(const RowField& field) { return field.sql_type == std::string_view(real); }
 
 bool is_shown(const RowField& field, const std::vector<Json>& rows, bool shortens) {
     if (!field.heading) return false;
