@@ -73,8 +73,9 @@ class LiteOptions(Struct):
         comp_node_seq_record_level: 0, 1 (a run is recorded) or 2 (and the graph released).
         graph_opt_level: 0 to 3 (2).
         async_exec_level: how devices run (1).
-        enable_nchw44, enable_nchw44_dot, enable_nchw88, enable_nhwcd4, enable_nchw4, enable_nchw32,
-            enable_nchw64: the internal layout of images; at most one.
+        enable_nchw44, enable_nchw44_dot, enable_nchw88: the internal layout of images.
+        enable_nhwcd4, enable_nchw4, enable_nchw32, enable_nchw64: further layouts; at most one of
+            the seven.
         enable_f16_io_comp: inputs, outputs and arithmetic are float16.
         precision: how far results may be from float32 arithmetic where that is faster: 0 strict,
             1 relaxed (factors of products as bfloat16), 2 fast (values between steps, too).

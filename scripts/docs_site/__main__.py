@@ -2,8 +2,10 @@
 """Builds the site: stages pages, writes the reference, runs mkdocs, checks every link."""
 
 import sys
+from functools import cache
 from pathlib import Path
 
+import griffe
 from mkdocs.__main__ import cli
 
 from docs_site.check_site import broken_links
@@ -20,11 +22,25 @@ SITE = ROOT / "build/site"
 CONFIG = ROOT / "build/mkdocs.yml"
 
 
+def has_source(path: str) -> bool:
+    """Whether mkdocstrings finds a Python object, such as ``megengine.module.Conv2d``."""
+    package, _, inner = path.partition(".")
+    try:
+        return sources(package)[inner] is not None
+    except KeyError:
+        return False
+
+
+@cache
+def sources(package: str) -> griffe.Object:
+    return griffe.load(package)
+
+
 def main() -> None:
     Stage(ROOT, PAGES).run()
     reference = PAGES / "reference"
     written = {
-        "reference/python": write_python(reference / "python"),
+        "reference/python": write_python(reference / "python", has_source),
         "reference/operators": write_operators(reference / "operators", ROOT),
         "reference/cpp": write_cpp(reference / "cpp", ROOT, ROOT / "build/doxygen"),
     }

@@ -8,8 +8,6 @@ import xml.etree.ElementTree as ET
 from collections import defaultdict
 from pathlib import Path
 
-from docs_site.python_pages import plain
-
 # Our comments are plain; Doxygen reads those with "///" or "/**", and "<" behind a member.
 FILTER = (
     r"sed -E 's|^( *)// ?|\1/// |; s|([;,{}]) +// ?|\1 ///< |; "
@@ -49,6 +47,11 @@ def installed_headers(root: Path) -> list[str]:
 
 def text_of(element: ET.Element | None) -> str:
     return " ".join("".join(element.itertext()).split()) if element is not None else ""
+
+
+def plain(text: str) -> str:
+    """Text in which no character is markup."""
+    return re.sub(r"([*\[\]])", r"\\\1", text.replace("<", "&lt;"))
 
 
 def description(element: ET.Element) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from docs_site.operator_facts import gpu_rows, megengine_names, short
 from docs_site.python_pages import entry
 
+OPERATORS = "megengine._mge.ops"
 INTRO = """Every operator by family. The shape rule of an operator may refuse some of its *dtypes*;
 those of GPU algorithms have run in tests. *Gradient* is `none` where it stops. Names of MegEngine
 are functions of its Python package or modes of its `Elemwise`; its
@@ -58,9 +59,9 @@ class Facts:
         return rows
 
 
-def operator_entry(name: str, function: object, rows: dict[str, str]) -> str:
+def operator_entry(name: str, rows: dict[str, str]) -> str:
     table = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
-    return f"{entry(name, function, 2)}\n\n| | |\n|---|---|\n{table}"
+    return f"{entry(name, f'{OPERATORS}.{name}')}\n\n| | |\n|---|---|\n{table}"
 
 
 def write_operators(folder: Path, root: Path) -> list[str]:
@@ -74,9 +75,10 @@ def write_operators(folder: Path, root: Path) -> list[str]:
     for name in sorted(n for n in dir(_mge.ops) if callable(getattr(_mge.ops, n)) and n[0] != "_"):
         family = of_header.get(name, "elementwise")
         rows = facts.rows(name)
-        families[family].append(operator_entry(name, getattr(_mge.ops, name), rows))
+        families[family].append(operator_entry(name, rows))
         cells = (rows.get(key, "") for key in ("gradient", "ONNX", "MegEngine"))
-        index.append(f"| [`{name}`]({page_of(family)}#{name}) | {family} | {' | '.join(cells)} |")
+        link = f"[`{name}`]({page_of(family)}#{OPERATORS}.{name})"
+        index.append(f"| {link} | {family} | {' | '.join(cells)} |")
     for family, entries in families.items():
         intro = "All [operators](index.md); [GPUs](../../cuda.md) explains the algorithms there."
         text = "\n\n".join([f"# Operators: {family}", intro, *entries])

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the reference of the Python packages and of the operators from the imported modules."""
+"""Writes the pages of the Python reference, which mkdocstrings fills from the docstrings."""
 
 import importlib
-import inspect
-import re
-import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 MODULES = """
 megengine megengine.functional megengine.functional.nn megengine.functional.loss
@@ -22,93 +21,54 @@ megengine.utils.torch_convert megengine.utils.dlpack megengine.utils.profiler
 megengine.utils.module_stats megengine.utils.custom_op_tools megengine.utils.bn_fusion
 megenginelite
 """.split()
-SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Example|Note|See also):\s*$")
 
 
-def as_markdown(doc: str | None) -> str:
-    """A docstring with its sections as bold titles, and their contents as lists or code."""
-    parts: list[str] = []
-    title, lines = "", []
-    for line in [*inspect.cleandoc(doc or "").splitlines(), "Note:"]:
-        if found := SECTION.match(line):
-            parts.append(section(title, textwrap.dedent("\n".join(lines)).strip("\n")))
-            title, lines = found[1], []
-        else:
-            lines.append(line)
-    return "\n\n".join(part for part in parts if part)
+def public_names(module: ModuleType) -> list[str]:
+    """The functions and classes that a module lists, or has from below it if it lists none."""
+    listed = getattr(module, "__all__", None)
+    home = "megengine" if listed else f"{module.__name__}."
+    values = {n: getattr(module, n, None) for n in sorted(listed or dir(module)) if n[0] != "_"}
+    return [n for n, v in values.items() if callable(v) and f"{home_of(v)}.".startswith(home)]
 
 
-def section(title: str, text: str) -> str:
-    if not text:
-        return ""
-    if title == "Example" or (not title and text.startswith(">>>")):
-        return f"**Example**\n\n```python\n{text}\n```"
-    text = escaped(text)
-    if title in ("Args", "Attributes", "Raises"):
-        # An entry begins at the margin; indented lines continue it.
-        entries = re.split(r"\n(?=\S)", text)
-        items = [re.sub(r"^([^:]+):", r"`\1`:", " ".join(e.split()), count=1) for e in entries]
-        text = "\n".join(f"- {item}" for item in items)
-    return f"**{title}**\n\n{text}" if title else text
+def home_of(value: object) -> str:
+    return str(getattr(value, "__module__", ""))
 
 
-def escaped(text: str) -> str:
-    """Text whose angle brackets, asterisks and brackets outside of code are no markup."""
-    pieces = re.split(r"(`+[^`]*`+)", text)
-    return "".join(p if p[:1] == "`" else plain(p) for p in pieces)
+def public_members(module: ModuleType, has_source: Callable[[str], bool]) -> dict[str, str]:
+    """The public functions and classes of a module, and the path where each is defined.
 
-
-def plain(text: str) -> str:
-    """Text in which no character is markup."""
-    return re.sub(r"([*\[\]])", r"\\\1", text.replace("<", "&lt;"))
-
-
-def signature_of(value: object) -> str:
-    try:
-        text = str(inspect.signature(value))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        text = getattr(value, "__text_signature__", None) or "(…)"
-    return re.sub(r"megengine\.(?:tensor|core\.\w+)\.|<object object at \w+>", "", text)
-
-
-def entry(name: str, value: object, level: int) -> str:
-    kind = "class " if inspect.isclass(value) else ""
-    head = f"{'#' * level} `{name}`\n\n```python\n{kind}{name}{signature_of(value)}\n```\n\n"
-    return head + as_markdown(inspect.getdoc(value))
-
-
-def public_names(module: object) -> list[str]:
-    names = getattr(module, "__all__", None) or [n for n in dir(module) if n[0] != "_"]
-    found = []
-    for name in sorted(set(names)):
-        value = getattr(module, name, None)
-        if callable(value) and not inspect.ismodule(value):
-            if str(getattr(value, "__module__", "")).startswith(("megengine", "megenginelite")):
-                found.append(name)
+    Those without a source, such as classes that are made when they are first used, are left out.
+    """
+    found = {}
+    for name in public_names(module):
+        value = getattr(module, name)
+        paths = (f"{home}.{value.__name__}" for home in (home_of(value), module.__name__))
+        if value.__doc__ and (path := next(filter(has_source, paths), None)):
+            found[name] = path
     return found
 
 
-def methods_of(value: type) -> list[str]:
-    own = [(n, m) for n, m in vars(value).items() if n[0] != "_" and inspect.isfunction(m)]
-    return [entry(f"{value.__name__}.{name}", method, 3) for name, method in own if method.__doc__]
+def entry(heading: str, path: str) -> str:
+    """The directive for a section about one function or class."""
+    options = f"{{heading: {heading}, show_root_heading: true, show_root_toc_entry: true}}"
+    return f"::: {path}\n    options: {options}"
 
 
-def module_page(name: str) -> str:
-    module = importlib.import_module(name)
-    parts = [f"# {name}", as_markdown(module.__doc__)]
-    for item in public_names(module):
-        value = getattr(module, item)
-        parts.append(entry(item, value, 2))
-        if inspect.isclass(value):
-            parts += methods_of(value)
+def module_page(module: ModuleType, has_source: Callable[[str], bool]) -> str:
+    """A page with the docstring of a module, then those of its public members."""
+    name = module.__name__
+    parts = [f"# {name}", f"::: {name}\n    options: {{members: false}}"]
+    parts += [entry(*member) for member in public_members(module, has_source).items()]
     return "\n\n".join(parts) + "\n"
 
 
-def write_python(folder: Path) -> list[str]:
+def write_python(folder: Path, has_source: Callable[[str], bool]) -> list[str]:
     """Writes a page per module and returns their names."""
     folder.mkdir(parents=True)
     for name in MODULES:
-        (folder / f"{name}.md").write_text(module_page(name))
+        page = module_page(importlib.import_module(name), has_source)
+        (folder / f"{name}.md").write_text(page)
     rows = "\n".join(f"- [`{name}`]({name}.md)" for name in MODULES)
     (folder / "index.md").write_text(f"# Python, by module\n\n{rows}\n")
     return [f"{name}.md" for name in MODULES]

@@ -2,16 +2,17 @@
 """The parts of scripts/docs that need neither mkdocs nor a build."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
 from docs_site.check_site import broken_links
 from docs_site.check_sources import faults
-from docs_site.cpp_pages import collect, installed_headers
+from docs_site.cpp_pages import collect, installed_headers, plain
 from docs_site.navigation import with_pages
 from docs_site.operator_facts import gpu_rows, short
 from docs_site.operator_pages import families_of_operators, page_of
-from docs_site.python_pages import as_markdown, module_page, plain
+from docs_site.python_pages import module_page
 from docs_site.schema_pages import schema_page
 from docs_site.search_weights import weigh_pages, weight_of
 from docs_site.stage import Stage
@@ -177,41 +178,30 @@ def test_pages_outside_of_the_navigation_are_named(source_faults):
     ]
 
 
-def test_a_docstring_becomes_lists_and_code():
-    doc = """Adds.
+def test_a_page_has_the_members_of_its_module_that_have_a_source():
+    def public(name, home):
+        return type(name, (), {"__doc__": "It is.", "__module__": home})
 
-    Args:
-        x: The first
-            operand.
-        y: The second.
-    Returns:
-        The sum <of> both.
-    Example:
-        >>> add(1, 2)
-    """
-    assert as_markdown(doc) == (
-        "Adds.\n\n**Args**\n\n- `x`: The first operand.\n- `y`: The second.\n\n"
-        "**Returns**\n\nThe sum &lt;of> both.\n\n**Example**\n\n```python\n>>> add(1, 2)\n```"
+    members = {"Here": "megengine.fake", "There": "megengine.real", "Other": "numpy"}
+    module = SimpleNamespace(
+        __name__="megengine.fake",
+        __all__=["Made", *members],
+        Made=public("Made", "megengine.fake"),
+        **{name: public(name, home) for name, home in members.items()},
     )
+    known = {"megengine.fake.Here", "megengine.real.There", "megengine.fake.There"}
+    page = module_page(module, known.__contains__)
+    assert page.startswith(
+        "# megengine.fake\n\n::: megengine.fake\n    options: {members: false}\n"
+    )
+    assert re.findall("^::: (.+)$", page, re.MULTILINE)[1:] == [
+        "megengine.fake.Here",
+        "megengine.real.There",
+    ]
 
 
 def test_plain_text_is_not_markup():
     assert plain("a[0] * <b>") == r"a\[0\] \* &lt;b>"
-
-
-def test_a_module_has_its_functions_and_methods(monkeypatch):
-    class Thing:
-        """A thing."""
-
-        def go(self):
-            """Goes."""
-
-    Thing.__module__ = "megengine.fake"
-    module = SimpleNamespace(__doc__="Things.", __all__=["Thing"], Thing=Thing)
-    monkeypatch.setattr("importlib.import_module", lambda name: module)
-    page = module_page("megengine.fake")
-    assert page.startswith("# megengine.fake\n\nThings.\n\n## `Thing`")
-    assert "### `Thing.go`" in page and "Goes." in page
 
 
 def test_operators_have_the_family_of_their_headers_folder(tree):

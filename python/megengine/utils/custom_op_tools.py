@@ -352,8 +352,8 @@ def build_and_load(
     """``build``, then ``load``: the operators are functions of ``megengine.core.ops.custom``.
 
     Args:
-        name, sources, extra_cflags, extra_cuda_cflags, extra_ldflags, extra_include_paths,
-            with_cuda, build_dir, verbose, abi_tag: as of ``build``.
+        name, sources, extra_cflags, extra_cuda_cflags, extra_ldflags: as in ``build``.
+        extra_include_paths, with_cuda, build_dir, verbose, abi_tag: as in ``build``.
 
     Returns:
         the path of the library.

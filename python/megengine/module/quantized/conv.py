@@ -14,8 +14,8 @@ class Conv2d(Float.Conv2d, QuantizedModule):
     """``module.Conv2d`` in integers.
 
     Args:
-        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, conv_mode,
-            compute_mode, padding_mode: as of ``module.Conv2d``.
+        in_channels, out_channels, kernel_size, stride, padding: as in ``module.Conv2d``.
+        dilation, groups, conv_mode, compute_mode, padding_mode: as in ``module.Conv2d``.
         dtype: of the result.
     """
 
@@ -93,8 +93,9 @@ class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
     """``module.ConvTranspose2d`` in integers.
 
     Args:
-        in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation, groups,
-            bias, conv_mode, compute_mode: as of ``module.ConvTranspose2d``.
+        in_channels, out_channels, kernel_size, stride, padding: as in ``module.ConvTranspose2d``.
+        output_padding, dilation, groups, bias: as in ``module.ConvTranspose2d``.
+        conv_mode, compute_mode: as in ``module.ConvTranspose2d``.
         dtype: of the result.
     """
 
