@@ -4,7 +4,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +17,7 @@ namespace mge::steady_state {
 namespace {
 
 // A call that neither we nor the libraries make otherwise.
-constexpr long mark_number = SYS_getpgrp;
+constexpr long mark_number = SYS_getsid;
 constexpr int system_call_stop = SIGTRAP | 0x80;
 constexpr int cannot_trace_status = 77;
 
@@ -36,8 +35,7 @@ struct Tracer {
 
     pid_t child;
     int marks = 0;
-    std::set<pid_t> inside_call;  // threads between entry and exit of a call
-    std::set<pid_t> looking;      // threads that read a file of /proc
+    std::set<pid_t> looking;  // threads that read a file of /proc
     SystemCalls result;
 
     bool opens_proc(unsigned long long address) const {
@@ -49,11 +47,10 @@ struct Tracer {
     }
 
     void at_call(pid_t thread) {
-        if (inside_call.erase(thread)) return;  // the exit stop of a call
-        inside_call.insert(thread);
-        user_regs_struct registers{};
-        if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers)) return;
-        long number = long(registers.orig_rax);
+        __ptrace_syscall_info info{};
+        if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof info, &info) < 0) return;
+        if (info.op != PTRACE_SYSCALL_INFO_ENTRY) return;
+        const long number = long(info.entry.nr);
         if (number == mark_number && thread == child) {
             ++marks;
         } else if (marks == 1) {
@@ -61,7 +58,7 @@ struct Tracer {
                 ++result.waits;
             } else if (number == SYS_sched_getaffinity || number == SYS_sched_setaffinity) {
                 ++result.moves;
-            } else if (number == SYS_openat && opens_proc(registers.rsi)) {
+            } else if (number == SYS_openat && opens_proc(info.entry.args[1])) {
                 looking.insert(thread);
                 ++result.looks;
             } else if (looking.contains(thread)) {
@@ -113,7 +110,7 @@ struct Tracer {
 
 }  // namespace
 
-void mark_system_calls() { syscall(mark_number); }
+void mark_system_calls() { syscall(mark_number, 0); }
 
 SystemCalls count_system_calls(const std::vector<std::string>& arguments) {
     pid_t child = fork();
