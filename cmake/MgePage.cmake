@@ -2,7 +2,7 @@
 # mge_page(OUT NAME FOLDER): the page FOLDER/page/NAME.html with its parts as a C++ source, whose path OUT holds. The
 # source defines `const cli::Page NAME_page` in namespace mge::FOLDER, which FOLDER/page.h declares. A line
 # "@part.js@" in the page is replaced by that file of FOLDER/page, or of page/, which the tools share, or by Debian's D3.
-find_file(MGE_D3 d3.min.js PATHS /usr/share/javascript/d3 NO_DEFAULT_PATH)
+find_file(MGE_D3 d3.min.js PATHS /usr/share/javascript/d3 NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
 if(NOT MGE_D3)
   message(WARNING "D3 is not installed, so `mge-dump graph --html` will only say so; run `apt install libjs-d3`, or give -DMGE_D3=<d3.min.js of version 3>")
 endif()

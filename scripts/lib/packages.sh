@@ -103,6 +103,8 @@ arm64_sysroot_packages=(
     nlohmann-json3-dev
     python3-dev
     python3-numpy
+    python3-pytest
+    python3-tqdm
 )
 
 # missing_packages NAME...: those that are not installed, one per line.
