@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "libmge/kernel/cpu/parallel.h"
@@ -89,28 +91,41 @@ DirectConv describe(const Problem& problem) {
     return c;
 }
 
-// In the order of QuadTile; what fills up is 0.
-void pack_weight(DirectConv& c, const int8_t* weight) {
-    const int64_t taps = c.g.kernel[0] * c.g.kernel[1], k = c.k();
+// The weight of a channel in the order of a row's bytes. Those that fill up words are left as they are.
+void order_as_row(const DirectConv& c, const int8_t* weight, int8_t* row) {
+    const int64_t taps = c.g.kernel[0] * c.g.kernel[1];
     const bool is_dense = c.g.dilation[1] == 1;
-    c.weight = PackedValues<int8_t>(c.blocks() * columns * k);
-    c.weight_sums.resize(size_t(c.g.oc));
-    for (int64_t oc = 0; oc < c.g.oc; ++oc) {
-        const int64_t block = oc / columns * columns;
-        const int64_t across = c.g.oc - block > cpu::quad_lanes ? columns : cpu::quad_lanes;
-        int8_t* first = c.weight.data() + block * k + (oc - block) * word;
-        int32_t sum = 0;
-        for (int64_t tap = 0; tap < taps; ++tap) {
-            const int64_t kh = tap / c.g.kernel[1], kw = tap % c.g.kernel[1];
-            const int64_t at = is_dense ? kh * c.part_bytes + kw * c.g.ic : tap * c.part_bytes;
-            for (int64_t ic = 0; ic < c.g.ic; ++ic) {
-                const int8_t w = weight[(oc * c.g.ic + ic) * taps + tap];
-                first[(at + ic) / word * across * word + (at + ic) % word] = w;
-                sum += w;
-            }
-        }
-        c.weight_sums[size_t(oc)] = sum;
+    if (taps == 1) return void(std::memcpy(row, weight, size_t(c.g.ic)));
+    for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t kh = tap / c.g.kernel[1], kw = tap % c.g.kernel[1];
+        int8_t* to = row + (is_dense ? kh * c.part_bytes + kw * c.g.ic : tap * c.part_bytes);
+        for (int64_t ic = 0; ic < c.g.ic; ++ic) to[ic] = weight[ic * taps + tap];
     }
+}
+
+// In the order of QuadTile; what fills up is 0.
+void pack_block(DirectConv& c, const int8_t* weight, int64_t block, std::span<int8_t> row) {
+    const int64_t first = block * columns, channels = std::min(columns, c.g.oc - first);
+    const int64_t across = channels > cpu::quad_lanes ? columns : cpu::quad_lanes;
+    const int64_t bytes = c.g.ic * c.g.kernel[0] * c.g.kernel[1];
+    for (int64_t i = 0; i < channels; ++i) {
+        const int8_t* from = weight + (first + i) * bytes;
+        c.weight_sums[size_t(first + i)] = std::accumulate(from, from + bytes, int32_t(0));
+        order_as_row(c, from, row.data());
+        int8_t* to = c.weight.data() + first * c.k() + i * word;
+        for (size_t k = 0; k < row.size(); k += word, to += across * word)
+            std::memcpy(to, row.data() + k, size_t(word));
+    }
+}
+
+void pack_weight(DirectConv& c, const int8_t* weight) {
+    c.weight = PackedValues<int8_t>(c.blocks() * columns * c.k());
+    c.weight_sums.resize(size_t(c.g.oc));
+    const int64_t grain = parallel_grain / std::max<int64_t>(1, columns * c.k()) + 1;
+    par_for(int(c.threads), c.blocks(), grain, [&](int64_t begin, int64_t end) {
+        std::vector<int8_t> row(static_cast<size_t>(c.k()));
+        for (int64_t block = begin; block < end; ++block) pack_block(c, weight, block, row);
+    });
 }
 
 Prepared prepare(const PrepareContext& context) {
