@@ -71,6 +71,18 @@ TEST(CompressedMatmul, AgreesWithTheReference) {
                 }
 }
 
+// Groups of whole vectors, whose scales and zero points apply to sums.
+TEST(CompressedMatmul, AgreesWithTheReferenceForOneRow) {
+    for (int64_t bits : {8, 4})
+        for (int64_t columns : {32, 96, 1024})
+            for (bool has_zeros : {false, true}) {
+                SCOPED_TRACE(text(bits, " bits, ", columns, " columns, zero points ", has_zeros));
+                const Params p{bits, 32};
+                check_op<ops::CompressedMatmul>(p, inputs_of({{1}, columns, 7}, p, has_zeros, false),
+                                                {.reduction = columns, .gradient = false});
+            }
+}
+
 // Blocks of weights with a smaller last one; more rows of x than are multiplied directly.
 TEST(CompressedMatmul, AgreesWithTheReferenceInBlocks) {
     for (int64_t bits : {8, 4}) {

@@ -17,11 +17,16 @@ struct OrderedRows {
     int64_t stride;    // floats from row to row
     int64_t half_row;  // 0: whole rows
     const float* x;
+    // For a single row whose groups are whole vectors, else null: a vector for each group, its sum of x times
+    // minus the default zero point.
+    const float* shifts = nullptr;
 };
 inline int64_t half_row_of(const CompressedWeight& shape) {
     return shape.bits == 4 ? (shape.columns + 1) / 2 : 0;
 }
-// `ordered` has space for `count` times twice half_row_of(); dense rows of x.
+// The floats that order_rows() needs.
+int64_t ordered_floats(const CompressedWeight& shape, int64_t count);
+// `ordered` has space for ordered_floats(); dense rows of x.
 OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t count, float* ordered);
 
 // y[m][n] = sum over columns of x[m] * w[n], for n in [first, last); rows of y are `shape.rows` long.
@@ -33,8 +38,11 @@ struct CompressedFunctions {
     using Expand = void (*)(const CompressedWeight&, const CompressedData&, int64_t, int64_t, float*);
     using Multiply = void (*)(const CompressedWeight&, const CompressedData&, const OrderedRows&, int64_t,
                               int64_t, float*);
+    // The shifts of a row; false if it has none.
+    using Shift = bool (*)(const CompressedWeight&, const OrderedRows&, float* shifts);
     Expand expand8, expand4;
     Multiply multiply8, multiply4;
+    Shift shift8, shift4;
 };
 
 }  // namespace mge::cpu

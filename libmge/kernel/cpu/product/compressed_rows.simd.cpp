@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/product/compressed_rows.h"
@@ -121,6 +122,106 @@ void multiply_tile(const CompressedWeight& s, const CompressedData& d, const Ord
             y[(m + r) * s.rows + n + c] = hn::GetLane(hn::SumOfLanes(f, sums[r][c])) + rest[r][c];
 }
 
+// ---- one row of x ----
+
+// Scales and zero points apply to the sums of a group:
+// sum of x * (step - zero) * scale = (sum of x * step - zero * sum of x) * scale
+
+bool has_whole_vectors(const CompressedWeight& s) {
+    return s.columns % s.group == 0 && s.group_bytes() % lanes == 0 && s.group * s.bits % 8 == 0;
+}
+
+template <int bits>
+bool shift_row(const CompressedWeight& s, const OrderedRows& x, float* shifts) {
+    if (!has_whole_vectors(s)) return false;
+    const F32 f;
+    const Vec factor = hn::Set(f, -float(s.middle()));
+    for (int64_t g = 0; g < s.groups(); ++g) {
+        Vec sum = hn::Zero(f);
+        for (int64_t i = g * s.group_bytes(); i < (g + 1) * s.group_bytes(); i += lanes) {
+            sum = hn::Add(sum, hn::LoadU(f, x.x + i));
+            if constexpr (bits == 4) sum = hn::Add(sum, hn::LoadU(f, x.x + x.half_row + i));
+        }
+        hn::StoreU(hn::Mul(sum, factor), f, shifts + g * lanes);
+    }
+    return true;
+}
+
+// Steps of 4 bits as floats. With 16 lanes a permutation of 0 to 15 reads only the low 4 bits of each lane.
+struct HalfBytes {
+#if HWY_TARGET <= HWY_AVX3
+    Vec table = hn::Iota(F32(), 0);
+    HWY_INLINE Vec low(hn::Vec<I32> bytes) const {
+        return hn::TableLookupLanes(table, hn::Indices512<float>{bytes.raw});
+    }
+    HWY_INLINE Vec high(hn::Vec<I32> bytes) const { return low(hn::ShiftRight<4>(bytes)); }
+#else
+    HWY_INLINE Vec low(hn::Vec<I32> bytes) const { return steps_at<4, 0>(bytes); }
+    HWY_INLINE Vec high(hn::Vec<I32> bytes) const { return steps_at<4, 1>(bytes); }
+#endif
+};
+
+// Rows are short, and a row ends where the processor's own prefetcher has found it: the rows of the tile that
+// comes next but one are requested instead.
+constexpr int64_t tiles_ahead = 2;
+
+// The products of a row of x and N rows of w.
+template <int bits, int N, bool has_zeros>
+void multiply_row(const CompressedWeight& s, const CompressedData& d, const OrderedRows& x, int64_t n,
+                  float* y) {
+    const F32 f;
+    const HalfBytes half_bytes;
+    const int64_t groups = s.groups(), group_bytes = s.group_bytes();
+    const float part_of_middle = 1 / float(s.middle());
+    const float *row = x.x, *shift = x.shifts;
+    const uint8_t* steps[N];
+    for (int c = 0; c < N; ++c) steps[c] = d.steps + (n + c) * s.row_bytes();
+    const int64_t ahead = tiles_ahead * N * s.row_bytes();
+    Vec sums[N];
+    for (auto& sum : sums) sum = hn::Zero(f);
+    for (int64_t g = 0; g < groups; ++g, shift += lanes) {
+        Vec of_group[N];
+#pragma GCC unroll 4
+        for (int c = 0; c < N; ++c) {
+            hwy::Prefetch(steps[c] + g * group_bytes + ahead);
+            of_group[c] = hn::LoadU(f, shift);
+            if constexpr (has_zeros)
+                of_group[c] =
+                    hn::Mul(of_group[c], hn::Set(f, float(d.zero[(n + c) * groups + g]) * part_of_middle));
+        }
+        for (int64_t i = g * group_bytes; i < (g + 1) * group_bytes; i += lanes) {
+            const Vec first = hn::LoadU(f, row + i);
+            if constexpr (bits == 8) {
+#pragma GCC unroll 4
+                for (int c = 0; c < N; ++c)
+                    of_group[c] = hn::MulAdd(steps_at<8, 0>(load_bytes(steps[c] + i)), first, of_group[c]);
+            } else {
+                const Vec second = hn::LoadU(f, row + x.half_row + i);
+#pragma GCC unroll 4
+                for (int c = 0; c < N; ++c) {
+                    const auto bytes = load_bytes(steps[c] + i);
+                    of_group[c] = hn::MulAdd(half_bytes.low(bytes), first, of_group[c]);
+                    of_group[c] = hn::MulAdd(half_bytes.high(bytes), second, of_group[c]);
+                }
+            }
+        }
+#pragma GCC unroll 4
+        for (int c = 0; c < N; ++c)
+            sums[c] = hn::MulAdd(of_group[c], hn::Set(f, d.scale[(n + c) * groups + g]), sums[c]);
+    }
+    for (int c = 0; c < N; ++c) y[n + c] = hn::GetLane(hn::SumOfLanes(f, sums[c]));
+}
+
+template <int bits, bool has_zeros>
+void multiply_row_by_all(const CompressedWeight& s, const CompressedData& d, const OrderedRows& x,
+                         int64_t first, int64_t last, float* y) {
+    int64_t n = first;
+    for (; n + 4 <= last; n += 4) multiply_row<bits, 4, has_zeros>(s, d, x, n, y);
+    for (; n < last; ++n) multiply_row<bits, 1, has_zeros>(s, d, x, n, y);
+}
+
+// ---- several rows of x ----
+
 constexpr int most_rows = 4;
 
 template <int bits, int N>
@@ -138,6 +239,8 @@ void multiply_columns(const CompressedWeight& s, const CompressedData& d, const 
 template <int bits>
 void multiply(const CompressedWeight& s, const CompressedData& d, const OrderedRows& x, int64_t first,
               int64_t last, float* y) {
+    if (x.shifts && d.zero) return multiply_row_by_all<bits, true>(s, d, x, first, last, y);
+    if (x.shifts) return multiply_row_by_all<bits, false>(s, d, x, first, last, y);
     int64_t n = first;
     if (x.count == 1)
         for (; n + 4 <= last; n += 4) multiply_tile<bits, 1, 4>(s, d, x, 0, n, y);
@@ -147,7 +250,9 @@ void multiply(const CompressedWeight& s, const CompressedData& d, const OrderedR
 
 }  // namespace
 
-CompressedFunctions compressed_functions() { return {expand<8>, expand<4>, multiply<8>, multiply<4>}; }
+CompressedFunctions compressed_functions() {
+    return {expand<8>, expand<4>, multiply<8>, multiply<4>, shift_row<8>, shift_row<4>};
+}
 
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -172,16 +277,24 @@ void expand_rows(const CompressedWeight& shape, const CompressedData& data, int6
     (shape.bits == 8 ? functions().expand8 : functions().expand4)(shape, data, first, last, w);
 }
 
+int64_t ordered_floats(const CompressedWeight& shape, int64_t count) {
+    constexpr int64_t most_lanes = 16;
+    return count * 2 * half_row_of(shape) + (count == 1 ? shape.groups() * most_lanes : 0);
+}
+
 OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t count, float* ordered) {
     const int64_t half = half_row_of(shape), columns = shape.columns;
-    if (!half) return {count, columns, 0, x};
-    for (int64_t m = 0; m < count; ++m, x += columns) {
+    OrderedRows rows{count, half ? 2 * half : columns, half, half ? ordered : x};
+    for (int64_t m = 0; half && m < count; ++m, x += columns) {
         float *even = ordered + m * 2 * half, *odd = even + half;
         for (int64_t i = 0; i < columns; i += 2) even[i / 2] = x[i];
         for (int64_t i = 1; i < columns; i += 2) odd[i / 2] = x[i];
         if (columns % 2) odd[half - 1] = 0;
     }
-    return {count, 2 * half, half, ordered};
+    float* shifts = ordered + count * 2 * half;
+    auto shift = shape.bits == 8 ? functions().shift8 : functions().shift4;
+    if (count == 1 && shift(shape, rows, shifts)) rows.shifts = shifts;
+    return rows;
 }
 
 void multiply_rows(const CompressedWeight& shape, const CompressedData& data, const OrderedRows& x,

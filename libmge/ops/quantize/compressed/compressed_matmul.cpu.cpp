@@ -53,7 +53,7 @@ Support supports_rows(const Problem& p) {
 
 Prepared prepare_rows(const PrepareContext& context) {
     State s = state_of(context.problem);
-    auto ordered = size_t(s.rows * 2 * cpu::half_row_of(s.weight)) * sizeof(float);
+    auto ordered = size_t(cpu::ordered_floats(s.weight, s.rows)) * sizeof(float);
     return Prepared::make(s, ordered);
 }
 
