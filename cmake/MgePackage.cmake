@@ -57,8 +57,11 @@ foreach(engine gloo openmpi mpich)
   endif()
 endforeach()
 if(MGE_TOOLS)
+  get_property(tools GLOBAL PROPERTY MGE_TOOL_NAMES)
+  list(SORT tools)
+  list(JOIN tools ", " tools)
   mge_package(tools mge-tools science "command-line tools"
-    "load_and_run, mge-dump, mge-crypt, mge-fastrun-cache and mge-profile, with\nmanual pages and completions."
+    "${tools},\nwith manual pages and completions."
     DEPENDS "${own_library}")
 endif()
 if(TARGET mge_python)

@@ -94,7 +94,7 @@ std::string examples(const Manual& manual) {
 
 std::string see_also(const std::string& tool) {
     std::string others;
-    for (auto& name : tool_names())
+    for (std::string name : tool_names())
         if (name != tool) others += (others.empty() ? "" : ", ") + bold(name) + "(1)";
     return ".SH SEE ALSO\n" + others + "\n";
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/cli/manual.h"
 
+#include "generated_tool_names.h"
+
 namespace mge::cli {
 
 std::span<const Entry> environment() {
@@ -27,11 +29,7 @@ std::span<const Entry> environment() {
     return entries;
 }
 
-std::span<const std::string> tool_names() {
-    static const std::vector<std::string> names{"load_and_run", "mge-crypt", "mge-dump", "mge-fastrun-cache",
-                                                "mge-profile"};
-    return names;
-}
+std::span<const char* const> tool_names() { return generated_tool_names; }
 
 std::string examples_text(const Manual& manual) {
     std::string result = manual.examples.empty() ? "" : "Examples:";

@@ -30,8 +30,8 @@ struct Manual {
 
 // Environment variables that all tools use.
 std::span<const Entry> environment();
-// Names of all tools.
-std::span<const std::string> tool_names();
+// Names of all tools, sorted.
+std::span<const char* const> tool_names();
 
 // Formats the examples for --help.
 std::string examples_text(const Manual& manual);

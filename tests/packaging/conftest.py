@@ -23,6 +23,12 @@ def build_dir():
 
 
 @pytest.fixture(scope="session")
+def tool_names():
+    """The tools that a wheel has as scripts."""
+    return re.findall(r'^(\S+) = "_mge_tools:', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+
+
+@pytest.fixture(scope="session")
 def readme_example():
     """The one example of README.md in a language, as text."""
 

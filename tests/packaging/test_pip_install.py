@@ -60,9 +60,9 @@ def test_library_is_inside_once(site):
     assert len(list(site.rglob("libmge.so*"))) == 1
 
 
-def test_tools_are_inside(site, run, monkeypatch):
+def test_tools_are_inside(site, run, tool_names, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(site))
-    for tool in ("load_and_run", "mge-crypt", "mge-dump", "mge-fastrun-cache", "mge-profile"):
+    for tool in tool_names:
         assert run(site / "bin" / tool, "--version").startswith(tool)
 
 

@@ -16,7 +16,7 @@ import megengine
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = Path(sys.prefix)
-TOOLS = ("load_and_run", "mge-crypt", "mge-dump", "mge-fastrun-cache", "mge-profile")
+TOOLS = re.findall(r'^(\S+) = "_mge_tools:', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
 PAGES = ("man/man1/{}.1", "bash-completion/completions/{}", "zsh/site-functions/_{}")
 CONSUMER = ROOT / "tests/packaging/consumer/CMakeLists.txt"
 LITE_IN_C = """

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from tool_names import TOOLS
 
 # OpenCV's package puts an empty entry into this variable of the process that imports it.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
-TOOLS = ("load_and_run", "mge-crypt", "mge-dump", "mge-fastrun-cache", "mge-profile")
 
 
 @pytest.fixture

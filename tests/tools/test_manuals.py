@@ -12,14 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tool_names import TOOLS
 
-TOOLS = [
-    "load_and_run",
-    "mge-crypt",
-    "mge-dump",
-    "mge-fastrun-cache",
-    "mge-profile",
-]
 ROOT = Path(__file__).resolve().parents[2]
 
 

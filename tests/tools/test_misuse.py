@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tool_names import TOOLS
 
 OK, USAGE, BAD_FILE, CRYPTO = 0, 2, 5, 6
 
@@ -43,7 +44,6 @@ READERS = {
     "export": ["mge-profile", "export", "@IN", "--csv", "@OUT"],
     "check": ["mge-profile", "check", "@IN"],
 }
-TOOLS = ["load_and_run", "mge-dump", "mge-crypt", "mge-fastrun-cache", "mge-profile"]
 
 
 @pytest.fixture
