@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -221,7 +222,38 @@ void make_rows(const StepMaking& making, const StepRows& rows) {
     make(making, rows);
 }
 
+// x * y + z with one rounding, on processors without such an instruction, too.
+HWY_INLINE Simd fused_multiply_add(Simd x, Simd y, Simd z) {
+    if constexpr (HWY_NATIVE_FMA) return multiply_add(x, y, z);
+    HWY_ALIGN float a[side], b[side], c[side];
+    x.store(a);
+    y.store(b);
+    z.store(c);
+    for (int64_t i = 0; i < int64_t(simd_lanes()); ++i) a[i] = std::fma(a[i], b[i], c[i]);
+    return Simd::load(a);
+}
+
+// rounds_shortly() next to the given halves: for the nearest numbers on both sides of each.
+constexpr int32_t numbers_around = 4;
+bool rounds_shortly_near(const float* halves, int64_t n, float scale) {
+    const Simd divisor = Simd::fill(scale), inverse = Simd::fill(1 / scale);
+    const Simd rounded_off = Simd::fill(float(1 / double(scale) - double(1 / scale)));
+    bool all_are = true;
+    for (int64_t i = 0; i < n; i += int64_t(simd_lanes()))
+        for (int32_t j = -numbers_around; j <= numbers_around; ++j) {
+            // The bits of positive numbers are in their order.
+            auto bits = hn::BitCast(I32(), Simd::load(halves + i).v);
+            Simd x(hn::BitCast(F32(), hn::Add(bits, hn::Set(I32(), j))));
+            Simd quotient = fused_multiply_add(x, inverse, x * rounded_off);
+            all_are &= all(round_to_even(x / divisor) == round_to_even(quotient));
+        }
+    return all_are;
+}
+
 }  // namespace
+
+using RoundsShortlyNear = bool (*)(const float* halves, int64_t n, float scale);
+RoundsShortlyNear make_rounds_shortly_near() { return rounds_shortly_near; }
 
 StepKernels make_step_kernels() { return {make_block, make_rows}; }
 
@@ -241,28 +273,21 @@ const StepKernels& step_kernels() {
     return best;
 }
 
-namespace {
-
-// Multiplied without a rounding in between, as by the vector instruction.
-float short_quotient(float x, float scale) {
-    const float inverse = 1 / scale, rounded_off = float(1 / double(scale) - double(inverse));
-    return std::fma(x, inverse, x * rounded_off);
-}
-
-}  // namespace
+HWY_EXPORT(make_rounds_shortly_near);
 
 // Both quotients are off by less than one of the last digits, so they can only round differently next to the
 // halves. Those of negative numbers are alike.
 bool rounds_shortly(float scale) {
-    constexpr int most = 256, around = 4;
     if (!(scale > 0x1p-60f && scale < 0x1p60f)) return false;
-    for (int i = 0; i <= most; ++i) {
-        auto x = float((i + 0.5) * double(scale));
-        for (int j = 0; j < around; ++j) x = std::nextafter(x, 0.f);
-        for (int j = -around; j <= around; ++j, x = std::nextafter(x, INFINITY))
-            if (std::rint(x / scale) != std::rint(short_quotient(x, scale))) return false;
-    }
-    return true;
+    static const auto rounds_shortly_near = [] {
+        limit_highway_targets();
+        return HWY_DYNAMIC_DISPATCH(make_rounds_shortly_near)();
+    }();
+    constexpr size_t halves = 257, longest_vector = 16;
+    std::array<float, (halves / longest_vector + 1) * longest_vector> half{};
+    for (size_t i = 0; i < half.size(); ++i)
+        half[i] = float((double(std::min(i, halves - 1)) + 0.5) * double(scale));
+    return rounds_shortly_near(half.data(), int64_t(half.size()), scale);
 }
 
 }  // namespace mge::cpu
