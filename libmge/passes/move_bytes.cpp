@@ -5,6 +5,7 @@
 //     transpose(dequantize(x)) => dequantize(transpose(x))
 //     quantize(transpose(x))   => transpose(quantize(x))
 //     quantize(concat(x, y))   => concat(quantize(x), quantize(y))
+//     max_pool(dequantize(x))  => dequantize(max_pool(x)), if the scale is positive
 //
 // if scale and zero point are one number each and the real numbers have no other readers. No operator
 // processes more elements than before. Adjacent pairs quantize(dequantize(x)) become functions of bytes
@@ -16,10 +17,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libmge/device/device.h"
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/readers.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/index/slice/slice.h"
+#include "libmge/ops/nn/pooling/pool2d.h"
 #include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/shape/concat.h"
@@ -38,6 +41,8 @@ bool moves_first(const Node& node) {
         if (node.op == op) return node.op != &ops::Split::info || node.inputs.size() == 1;
     return false;
 }
+// Selects elements of its input by their order.
+bool selects(const Node& node) { return node.op == &ops::MaxPool2d::info; }
 bool joins(const Node& node) { return node.op == &ops::Concat::info; }
 std::span<const ValueId> moved_inputs(const Node& node) {
     return std::span(node.inputs).first(joins(node) ? node.inputs.size() : 1);
@@ -68,6 +73,7 @@ private:
     ValueId quantized(ValueId real, const Node& quantize);
     bool may_quantize_before(ValueId real) const;
     bool are_alike(ValueId a, ValueId b) const;
+    bool is_positive(ValueId scale) const;
     ValueId one_number(ValueId id);
     std::vector<ValueId> with_scale(ValueId x, ValueId scale, ValueId zero);
     ValueId made(NodeId id) { return rewrite_.target().node(id).outputs[0]; }
@@ -109,6 +115,10 @@ bool Mover::are_alike(ValueId a, ValueId b) const {
     return x.dtype() == y.dtype() && std::memcmp(x.data(), y.data(), x.spec().bytes()) == 0;
 }
 
+bool Mover::is_positive(ValueId scale) const {
+    return *static_cast<const float*>(to_host(graph_.value(scale).constant).data()) > 0;
+}
+
 void Mover::copy(NodeId id) {
     rewrite_.copy(id);
     auto& node = graph_.node(id);
@@ -133,7 +143,7 @@ TensorSpecs Mover::specs_as(const Node& node, DType dtype) const {
 
 bool Mover::move_steps(NodeId id) {
     auto& node = graph_.node(id);
-    if (!moves_first(node) && !joins(node)) return false;
+    if (!moves_first(node) && !joins(node) && !selects(node)) return false;
     const auto operands = moved_inputs(node);
     const Steps first = steps_[size_t(node.inputs[0])];
     std::vector<ValueId> inputs = rewrite_(node.inputs);
@@ -144,6 +154,7 @@ bool Mover::move_steps(NodeId id) {
         if (!fits || dtype_in_target(steps.bytes) != dtype_in_target(first.bytes)) return false;
         inputs[i] = steps.bytes;
     }
+    if (selects(node) && !is_positive(first.scale)) return false;
     auto& target = rewrite_.target();
     TensorSpecs reals = specs_of(graph_, node.outputs);
     NodeId moved =

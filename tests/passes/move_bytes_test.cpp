@@ -69,6 +69,24 @@ TEST(MoveBytes, QuantisesBeforeMoves) {
         });
 }
 
+TEST(MoveBytes, PoolsBytes) {
+    TensorSpecs images{{DType::i8, {2, 3, 6, 7}, {}}};
+    auto pooled = [](const Tensor& x) {
+        return ops::max_pool2d(x, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}});
+    };
+    expect_rewrite(
+        move_bytes, images, [&](const Tensors& x) { return Tensors{pooled(real(x[0]))}; },
+        [&](const Tensors& x) { return Tensors{real(pooled(x[0]))}; });
+    // The order of the numbers is not that of the bytes, or not known.
+    Body body = [&](const Tensors& x) { return Tensors{pooled(real(x[0], -0.05))}; };
+    expect_rewrite(move_bytes, images, body, body);
+    body = [&](const Tensors& x) { return Tensors{pooled(ops::dequantize(x[0], x[1]))}; };
+    expect_rewrite(move_bytes, {images[0], f32({1})}, body, body);
+    // Fewer numbers are quantised behind the pooling.
+    body = [&](const Tensors& x) { return Tensors{steps(pooled(x[0]))}; };
+    expect_rewrite(move_bytes, {f32({2, 3, 6, 7})}, body, body);
+}
+
 TEST(MoveBytes, KeepsSharedAndGrowingValues) {
     Body body = [](const Tensors& x) {
         Tensor y = real(x[0]);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -49,6 +50,20 @@ TEST(MaxPool2d, CandidatesAgreeOnSpecialNumbers) {
             check_op<ops::MaxPool2d>({.kernel = {2, 2}, .stride = {2, 2}, .padding = padding},
                                      {{.shape = {1, 32, 6, 6}, .values = values}},
                                      {.dtypes = float_types, .gradient = false});
+}
+
+TEST(MaxPool2d, AgreesWithItsReferenceOnBytes) {
+    for (DType dtype : {DType::u8, DType::i8}) {
+        const double low = dtype == DType::u8 ? 0 : -128;
+        for (auto& c : pool_cases)
+            check_op<ops::MaxPool2d>({.kernel = c.kernel, .stride = c.stride, .padding = c.padding},
+                                     {{.shape = c.x, .low = low, .high = low + 255, .dtype = dtype}},
+                                     {.gradient = false});
+        // The lowest values, which the start of a maximum must not exceed.
+        check_op<ops::MaxPool2d>({.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+                                 {{.shape = {1, 33, 5, 6}, .dtype = dtype, .values = {low}}},
+                                 {.gradient = false});
+    }
 }
 
 TEST(AvgPool2d, AgreesWithItsReference) {
@@ -133,30 +148,31 @@ TEST(MaxPool2d, GradientGoesToEveryMaximum) {
     EXPECT_THAT(values_of(dx), testing::ElementsAre(3, 3, 3, 3));
 }
 
-// Runs the first algorithm on x laid out as (N, C / inner, H, W, inner).
-std::vector<float> pooled_in_layout(const OpInfo& op, const void* params, const Tensor& x,
-                                    std::string_view name, int64_t inner) {
+// Runs the first algorithm for x, of type T, laid out as (N, C / inner, H, W, inner).
+template <class T = float>
+std::vector<T> pooled_in_layout(const OpInfo& op, const void* params, const Tensor& x, std::string_view name,
+                                int64_t inner) {
     auto& shape = x.shape();
     int64_t blocks = shape[1] / inner, pixels = shape[2] * shape[3];
-    std::vector<float> in(size_t(shape.numel()));
+    std::vector<T> in(size_t(shape.numel()));
     for (int64_t n = 0; n < shape[0]; ++n)
         for (int64_t c = 0; c < shape[1]; ++c)
             for (int64_t i = 0; i < pixels; ++i)
                 in[size_t(((n * blocks + c / inner) * pixels + i) * inner + c % inner)] =
-                    x.data<float>()[(n * shape[1] + c) * pixels + i];
-    TensorSpecs inputs{{DType::f32, shape, Layout::named(name)}};
+                    x.data<T>()[(n * shape[1] + c) * pixels + i];
+    TensorSpecs inputs{{x.dtype(), shape, Layout::named(name)}};
     TensorSpecs outputs = op.infer(params, std::array{x.spec()});
     outputs[0].layout = inputs[0].layout;
     Problem problem{op.name, params, op.fields, inputs, outputs, 0, default_device(), 2};
-    auto& algorithm = find_kernels(op, default_device())[0];
-    EXPECT_TRUE(algorithm.supports(problem)) << algorithm.supports(problem).reason;
+    auto kernels = find_kernels(op, default_device());
+    auto& algorithm = *std::ranges::find_if(kernels, [&](auto& a) { return bool(a.supports(problem)); });
     Prepared prepared = algorithm.prepare({problem, {algorithm.name}, {}});
-    std::vector<float> out(size_t(outputs[0].numel()));
+    std::vector<T> out(size_t(outputs[0].numel()));
     const void* in_data[] = {in.data()};
     void* out_data[] = {out.data()};
     algorithm.run(prepared, {in_data, out_data, nullptr, 2, nullptr});
     auto& y = outputs[0].shape;
-    std::vector<float> plain(out.size());
+    std::vector<T> plain(out.size());
     for (int64_t n = 0; n < y[0]; ++n)
         for (int64_t c = 0; c < y[1]; ++c)
             for (int64_t i = 0; i < y[2] * y[3]; ++i)
@@ -184,6 +200,22 @@ void expect_pools_in_layout(int64_t channels, std::string_view name, int64_t inn
     EXPECT_THAT(pooled_in_layout(ops::AdaptiveAvgPool2d::info, &whole, x, name, inner),
                 testing::Pointwise(testing::FloatNear(1e-4F), values_of(ops::adaptive_avg_pool2d(x, whole))))
         << name << inner;
+}
+
+TEST(MaxPool2d, SupportsChannelsLastBytes) {
+    constexpr ops::MaxPool2d::Params window{{3, 3}, {2, 2}, {1, 1}};
+    auto expect_in_layout = [&]<class T>(DType dtype, double low, std::type_identity<T>) {
+        for (int64_t channels : {1, 5, 16, 33, 64, 130}) {
+            std::vector<double> values;
+            for (int64_t i = 0; i < channels * 9 * 7; ++i) values.push_back(low + double(i * 7919 % 256));
+            Tensor x = make_tensor(dtype, {1, channels, 9, 7}, values);
+            EXPECT_THAT(pooled_in_layout<T>(ops::MaxPool2d::info, &window, x, "nhwc", channels),
+                        testing::ElementsAreArray(values_of(ops::max_pool2d(x, window))))
+                << channels;
+        }
+    };
+    expect_in_layout(DType::u8, 0, std::type_identity<uint8_t>());
+    expect_in_layout(DType::i8, -128, std::type_identity<int8_t>());
 }
 
 TEST(Pool2d, SupportsBlockedLayouts) {

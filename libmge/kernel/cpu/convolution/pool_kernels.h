@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Vectorised pooling of f32 images. A plane is (h, w, inner): inner is 1 in nchw, the channels in nhwc, the
-// block in nChw16c.
+// Vectorised pooling of f32 images, and maxima of bytes. A plane is (h, w, inner): inner is 1 in nchw, the
+// channels in nhwc, the block in nChw16c.
 
 #include <cstdint>
 
@@ -19,6 +19,9 @@ struct PoolKernels {
     // Write row `oy` of the result, (out_w, inner).
     void (*max_row)(const PoolPlane& plane, const float* x, float* y, int64_t oy);
     void (*average_row)(const PoolPlane& plane, const float* x, float* y, int64_t oy);
+    // The same of bytes.
+    void (*max_row_u8)(const PoolPlane& plane, const uint8_t* x, uint8_t* y, int64_t oy);
+    void (*max_row_i8)(const PoolPlane& plane, const int8_t* x, int8_t* y, int64_t oy);
     // Turns the lowest finite number, from which other libraries start a maximum, into -infinity.
     void (*lowest_to_infinity)(float* y, int64_t n);
 };

@@ -287,6 +287,38 @@ template <class R>
     if (!pairs_row<R>(p, x, y, rows)) plain_row<R>(p, x, y, rows);
 }
 
+// Maxima of one vector across `inner`.
+template <class D, class T>
+HWY_INLINE void max_bytes(D d, const PoolPlane& p, const T* x, T* y, Range rows, Range columns) {
+    auto most = hn::Set(d, std::numeric_limits<T>::lowest());
+    for (int64_t row = rows.begin; row < rows.end; ++row)
+        for (int64_t column = columns.begin; column < columns.end; ++column)
+            most = hn::Max(most, hn::LoadU(d, x + (row * p.w + column) * p.inner));
+    hn::StoreU(most, d, y);
+}
+
+template <class T>
+[[gnu::aligned(64)]] void max_row_of_bytes(const PoolPlane& p, const T* x, T* y, int64_t oy) {
+    const hn::ScalableTag<T> full;
+    const hn::CappedTag<T, 16> sixteen;
+    const Range rows = clipped(oy, p.stride_h, p.padding_h, p.kernel_h, p.h);
+    for (int64_t ox = 0; ox < p.out_w; ++ox, y += p.inner) {
+        const Range columns = clipped(ox, p.stride_w, p.padding_w, p.kernel_w, p.w);
+        auto reduce = [&](auto d) HWY_ATTR {
+            return cover(d, p.inner,
+                         [&](int64_t i) HWY_ATTR { max_bytes(d, p, x + i, y + i, rows, columns); });
+        };
+        if (reduce(full) || reduce(sixteen)) continue;
+        for (int64_t i = 0; i < p.inner; ++i) {
+            T most = std::numeric_limits<T>::lowest();
+            for (int64_t row = rows.begin; row < rows.end; ++row)
+                for (int64_t column = columns.begin; column < columns.end; ++column)
+                    most = std::max(most, x[(row * p.w + column) * p.inner + i]);
+            y[i] = most;
+        }
+    }
+}
+
 void lowest_to_infinity(float* y, int64_t n) {
     const hn::ScalableTag<float> d;
     const int64_t lanes = int64_t(hn::Lanes(d));
@@ -302,7 +334,8 @@ void lowest_to_infinity(float* y, int64_t n) {
         if (y[i] == lowest) y[i] = Largest::start;
 }
 
-constexpr PoolKernels kernels{pool_row<Largest>, pool_row<Total>, lowest_to_infinity};
+constexpr PoolKernels kernels{pool_row<Largest>, pool_row<Total>, max_row_of_bytes<uint8_t>,
+                              max_row_of_bytes<int8_t>, lowest_to_infinity};
 
 }  // namespace
 

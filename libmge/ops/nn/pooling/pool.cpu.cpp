@@ -59,9 +59,13 @@ void for_elements(const PoolGeometry& g, int64_t x_plane, const Window& w, Fn&& 
 
 // --- forward: x -> y ---
 
+template <class... T>
+auto with_bytes(Types<T...>) -> Types<T..., uint8_t, int8_t>;
+using MaxTypes = decltype(with_bytes(FloatTypes{}));
+
 void run_max_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
+    dispatch_dtype(s.dtype, MaxTypes{}, [&]<class T>(std::type_identity<T>) {
         for_windows(s.g, 0, s.g.images * s.g.channels, [&](int64_t plane, int64_t place, const Window& w) {
             float best = -std::numeric_limits<float>::infinity();
             for_elements(s.g, plane, w, [&](int64_t i) { best = std::max(best, float(launch.in<T>(0)[i])); });
@@ -84,14 +88,16 @@ void run_average_reference(const Prepared& prepared, const Launch& launch) {
 bool is_layout(const TensorSpec& spec, std::string_view name) { return spec.layout == Layout::named(name); }
 
 // Planes with their channels innermost, at least in blocks, are as good as plain ones.
-Support supports_images(const TensorSpec& image, std::span<const TensorSpec> others) {
-    if (image.dtype != DType::f32) return {"only f32"};
+Support supports_layouts(const TensorSpec& image, std::span<const TensorSpec> others) {
     for (auto& other : others)
         if (other.layout != image.layout) return {"all images must have the same layout"};
     if (!image.layout.is_plain() && !is_layout(image, "nhwc") && !is_layout(image, "nChw16c") &&
         !is_layout(image, "nChw8c"))
         return {"only the layouts plain, nhwc, nChw8c and nChw16c"};
     return supported;
+}
+Support supports_images(const TensorSpec& image, std::span<const TensorSpec> others) {
+    return image.dtype == DType::f32 ? supports_layouts(image, others) : Support{"only f32"};
 }
 Support supports_simd(const Problem& problem) { return supports_images(problem.outputs[0], problem.inputs); }
 // The first input is only looked at for its shape.
@@ -120,7 +126,7 @@ Support supports_at(const Problem& problem) {
 template <class Op>
 Prepared prepare_simd(const PrepareContext& context) {
     auto& image = context.problem.outputs[0];
-    State state{geometry_of<Op>(context.problem), DType::f32};
+    State state{geometry_of<Op>(context.problem), image.dtype};
     auto& g = state.g;
     int64_t inner = image.layout.is_plain()      ? 1
                     : is_layout(image, "nhwc")   ? g.channels
@@ -146,6 +152,31 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
             row_kernel(s.plane, launch.in<float>(0) + i / rows * x_plane, launch.out<float>(0) + i * y_row,
                        i % rows);
     });
+}
+
+bool holds_bytes(const TensorSpec& image) { return image.dtype == DType::u8 || image.dtype == DType::i8; }
+Support supports_byte_rows(const Problem& problem) {
+    auto& image = problem.outputs[0];
+    return holds_bytes(image) ? supports_layouts(image, problem.inputs) : Support{"only uint8 and int8"};
+}
+
+void run_byte_rows(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    const int64_t rows = s.g.out[0], x_plane = s.plane.h * s.plane.w * s.plane.inner;
+    const int64_t y_row = s.plane.out_w * s.plane.inner;
+    const int64_t row_cost = y_row * s.plane.kernel_h * s.plane.kernel_w / 16 + 1;
+    auto run = [&](auto* max_row, const auto* x, auto* y) {
+        par_for(launch.threads, s.planes * rows, parallel_grain / row_cost + 1,
+                [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i)
+                        max_row(s.plane, x + i / rows * x_plane, y + i * y_row, i % rows);
+                });
+    };
+    auto& kernels = cpu::pool_kernels();
+    if (s.dtype == DType::u8)
+        run(kernels.max_row_u8, launch.in<uint8_t>(0), launch.out<uint8_t>(0));
+    else
+        run(kernels.max_row_i8, launch.in<int8_t>(0), launch.out<int8_t>(0));
 }
 
 // --- means of whole planes, channels last: pieces of a plane apart, so that each thread reads the pixels
@@ -319,7 +350,7 @@ constexpr Algorithm onednn_pool() {
 template <class Op>
 constexpr std::array max_algorithms{
     Algorithm{"simd_rows", supports_simd, prepare_simd<Op>, run_simd<true>}, onednn_pool<Op, PoolKind::max>(),
-    cpu::in_f32<Cpu, Op>(),
+    Algorithm{"byte_rows", supports_byte_rows, prepare_simd<Op>, run_byte_rows}, cpu::in_f32<Cpu, Op>(),
     Algorithm{"reference", plain_layouts, prepare<Op>, run_max_reference, {.naive = true}}};
 template <class Op, bool Preferred>
 constexpr Algorithm average_rows{"simd_rows", supports_at<Op, PoolKind::average, supports_simd, Preferred>,

@@ -58,16 +58,20 @@ Prepared prepare(const PrepareContext& context) {
 }
 
 // Calls fn(stream, pooling, type) unless there are no images.
-template <class Fn>
+template <class Types = FloatTypes, class Fn>
 void with_type(const Prepared& prepared, const Launch& launch, Fn&& fn) {
     auto& s = prepared.state<State>();
     if (s.pooling.planes * s.pooling.channels == 0) return;
-    cuda::dispatch_device_type(s.dtype, FloatTypes{},
+    cuda::dispatch_device_type(s.dtype, Types{},
                                [&](auto type) { fn(cuda::stream_of(launch), s.pooling, type); });
 }
 
+template <class... T>
+auto with_byte_types(Types<T...>) -> Types<T..., uint8_t, int8_t>;
+using MaximumTypes = decltype(with_byte_types(FloatTypes{}));
+
 void run_max(const Prepared& prepared, const Launch& launch) {
-    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
+    with_type<MaximumTypes>(prepared, launch, [&](auto stream, auto& pooling, auto type) {
         using T = typename decltype(type)::type;
         cuda::max_pool(stream, pooling, launch.in<T>(0), launch.out<T>(0));
     });

@@ -31,6 +31,22 @@ MGE_DEVICE int64_t elements_of(const Pooling& g, const int (&size)[2]) {
 MGE_DEVICE int higher(int a, int b) { return a > b ? a : b; }
 MGE_DEVICE int lower(int a, int b) { return a < b ? a : b; }
 
+// Bytes as numbers, too, of which every one is a float.
+template <class T>
+MGE_DEVICE float number_of(T x) {
+    if constexpr (sizeof(T) == 1)
+        return float(x);
+    else
+        return to_float(x);
+}
+template <class T>
+MGE_DEVICE T from_number(float x) {
+    if constexpr (sizeof(T) == 1)
+        return T(x);
+    else
+        return from_float<T>(x);
+}
+
 // The elements of x under a result.
 struct Window {
     int top, bottom, left, right;
@@ -64,7 +80,7 @@ struct Largests {
     static constexpr bool is_of_x_alone = true;
     static constexpr float start = -__builtin_huge_valf();
     MGE_DEVICE float add(float so_far, int64_t at, int64_t) const {
-        return operator()(so_far, to_float(x[at]));
+        return operator()(so_far, number_of(x[at]));
     }
     MGE_DEVICE float operator()(float a, float b) const { return a < b ? b : a; }
     MGE_DEVICE float result(float total, float) const { return total; }
@@ -120,7 +136,7 @@ __global__ void pool_windows(F f, Pooling g, T* y, int lanes) {
         Window w = window_at(g, at.row, at.column);
         float total = output < outputs ? window_total(f, g, w, at, output, lane, lanes) : F::start;
         total = across_lanes(total, lanes, f);
-        if (lane == 0 && output < outputs) y[output] = from_float<T>(f.result(total, count_of(g, w)));
+        if (lane == 0 && output < outputs) y[output] = from_number<T>(f.result(total, count_of(g, w)));
     }
 }
 
@@ -140,11 +156,11 @@ __global__ void pool_packs(F f, Pooling g, T* y) {
             for (int column = w.left; column < w.right; ++column) {
                 auto x = *reinterpret_cast<const Channels*>(f.x + element_at(g, g.in, at, row, column));
 #pragma unroll
-                for (int k = 0; k < size; ++k) totals[k] = f(totals[k], to_float(x.v[k]));
+                for (int k = 0; k < size; ++k) totals[k] = f(totals[k], number_of(x.v[k]));
             }
         Channels results;
 #pragma unroll
-        for (int k = 0; k < size; ++k) results.v[k] = from_float<T>(f.result(totals[k], count_of(g, w)));
+        for (int k = 0; k < size; ++k) results.v[k] = from_number<T>(f.result(totals[k], count_of(g, w)));
         reinterpret_cast<Channels*>(y)[i] = results;
     }
 }
@@ -222,6 +238,8 @@ void average_pool_backward(Stream stream, const Pooling& g, const T* dy, T* dx) 
 template void max_pool(Stream, const Pooling&, const f16*, f16*);
 template void max_pool(Stream, const Pooling&, const bf16*, bf16*);
 template void max_pool(Stream, const Pooling&, const float*, float*);
+template void max_pool(Stream, const Pooling&, const uint8_t*, uint8_t*);
+template void max_pool(Stream, const Pooling&, const int8_t*, int8_t*);
 template void average_pool(Stream, const Pooling&, const f16*, f16*);
 template void average_pool(Stream, const Pooling&, const bf16*, bf16*);
 template void average_pool(Stream, const Pooling&, const float*, float*);

@@ -12,7 +12,8 @@ struct Pooling {
     bool count_include_pad;
 };
 
-// Each for f16, bf16 and float. The gradients are gathered, so nothing is added atomically.
+// Each for f16, bf16 and float, the maximum for uint8_t and int8_t, too. The gradients are gathered, so
+// nothing is added atomically.
 template <class T>
 void max_pool(Stream stream, const Pooling& pooling, const T* x, T* y);
 template <class T>

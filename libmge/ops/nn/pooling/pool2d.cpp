@@ -13,7 +13,10 @@ Shape pooled_shape(const typename Op::Params& p, std::span<const TensorSpec> in)
 
 }  // namespace
 
+// Quantised values are in the order of the real numbers that they represent.
 TensorSpecs MaxPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+    if (in[0].dtype == DType::u8 || in[0].dtype == DType::i8)
+        return {{in[0].dtype, pool_shape(name, in[0].shape, p.kernel, p.stride, p.padding), {}}};
     return {{in[0].dtype, pooled_shape<MaxPool2d>(p, in), {}}};
 }
 

@@ -8,7 +8,8 @@ namespace mge::ops {
 
 struct MaxPool2d {
     static constexpr auto name = "max_pool2d";
-    static constexpr auto doc = "Maximum of each window of images x (N, C, H, W).";
+    static constexpr auto doc =
+        "Maximum of each window of images x (N, C, H, W), floating or of uint8 or int8.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     struct Params {
