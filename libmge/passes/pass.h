@@ -82,6 +82,7 @@ MGE_API Graph recognise_formulas(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_attention(Graph graph, const PassOptions& options);
 MGE_API Graph move_bytes(Graph graph, const PassOptions& options);
 MGE_API Graph tabulate_bytes(Graph graph, const PassOptions& options);
+MGE_API Graph fuse_step_sums(Graph graph, const PassOptions& options);
 MGE_API Graph fold_batch_norm(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_grain(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_preprocess(Graph graph, const PassOptions& options);

@@ -77,6 +77,8 @@ constexpr std::array passes{
     Pass{"move_bytes", 2, move_bytes},
     // Before the fusions take parts of the functions away.
     Pass{"tabulate_bytes", 2, tabulate_bytes},
+    // After functions of bytes are tables, which may be the quantisation of a sum again.
+    Pass{"fuse_step_sums", 2, fuse_step_sums},
     // Before the fusions: scale and shift of a batch norm go into weights and bias.
     Pass{"fold_batch_norm", 2, fold_batch_norm},
     Pass{"fuse_grain", 2, fuse_grain, means_switch},

@@ -148,6 +148,14 @@ Operands export_quantized_conv2d(Site& s) {
                         {"pads", IntList{p.padding[0], p.padding[1], p.padding[0], p.padding[1]}},
                         {"dilations", IntList{p.dilation[0], p.dilation[1]}},
                         {"group", p.groups}});
+    if (s.has(Conv::inner_scale)) {
+        Steps inner{one_scale(s, Conv::inner_scale), zero_point(s, Conv::inner_zero, p.inner_dtype, {})};
+        y = real_of(s, steps_from(s, y, inner, p.inner_dtype, 0, 0, {}), inner);
+    }
+    if (s.has(Conv::shift)) {
+        Shape channels{1, s.fixed_shape(Conv::shift).numel(), 1, 1};
+        y = s.emit("Add", {y, s.reshaped(Conv::shift, channels)});
+    }
     if (s.has(Conv::residual))
         y = s.emit("Add", {y, real_input(s, Conv::residual, Conv::residual_scale, Conv::residual_zero)});
     y = activated(s, p.activation, y, DType::f32);

@@ -105,7 +105,10 @@ struct Form {
         int x, weight;
     };
     std::optional<Steps> steps{};  // all of them; else random ones
+    DType inner = DType::none;
+    bool has_shift = false;
 };
+constexpr auto half_even = ops::StepRounding::half_even;
 const Form forms[] = {
     {DType::u8, DType::u8, DType::none, Activation::relu},
     {DType::i8, DType::i8, DType::none, Activation::none},
@@ -117,6 +120,12 @@ const Form forms[] = {
     {DType::i8, DType::i8, DType::none, Activation::relu, ops::StepRounding::half_even},
     {DType::u8, DType::u8, DType::none, Activation::none, ops::StepRounding::half_even},
     {DType::u8, DType::i8, DType::none, Activation::none, ops::StepRounding::half_even},
+    {DType::u8, DType::u8, DType::u8, Activation::relu, half_even, {}, DType::u8},
+    {DType::i8, DType::i8, DType::i8, Activation::none, half_even, {}, DType::i8},
+    {DType::u8, DType::u8, DType::none, Activation::none, half_even, {}, DType::u8, true},
+    {DType::u8, DType::i8, DType::u8, Activation::relu, half_even, {}, DType::none, true},
+    {DType::u8, DType::u8, DType::i32, Activation::none, half_even, {}, DType::i8, true},
+    {DType::i8, DType::u8, DType::u8, Activation::hswish, ops::StepRounding::half_away, {}, DType::u8, true},
 };
 
 // In the operator's order; without scales where the sums are the result.
@@ -135,7 +144,9 @@ Tensors operands(const Case& c, const Form& form, const Shape& y) {
     float y_scale = is_even ? 0x1p-4f : 0.05f;
     std::vector<double> scales;
     for (int64_t i = 0; i < y[1]; ++i) scales.push_back(is_even ? 0x1p-12 : 1e-4 * double(1 + i % 7));
-    bool has_residual = form.residual != DType::none;
+    bool has_residual = form.residual != DType::none, has_inner = form.inner != DType::none;
+    std::vector<double> shifts;
+    for (int64_t i = 0; i < y[1]; ++i) shifts.push_back(0.03 * double(i % 11) - 0.1);
     return {x,
             weight,
             make_tensor(DType::f32, {y[1]}, scales),
@@ -146,7 +157,10 @@ Tensors operands(const Case& c, const Form& form, const Shape& y) {
             tensor_of<float>({1}, {y_scale}),
             tensor_of<int32_t>({1}, {form.y == DType::u8 ? 30 : -5}),
             has_residual ? tensor_of<float>({1}, {0.02f}) : none,
-            has_residual ? tensor_of<int32_t>({1}, {7}) : none};
+            has_residual ? tensor_of<int32_t>({1}, {7}) : none,
+            has_inner ? tensor_of<float>({1}, {is_even ? 0x1p-5f : 0.03f}) : none,
+            has_inner ? tensor_of<int32_t>({1}, {form.inner == DType::u8 ? 110 : 2}) : none,
+            form.has_shift ? make_tensor(DType::f32, {y[1]}, shifts) : none};
 }
 
 // Number of kernels for the layout that were compared with the reference on plain images.
@@ -155,6 +169,7 @@ int compare(const Case& c, const Form& form, int threads, const char* layout = "
     params.dtype = form.y;
     params.activation = form.activation;
     params.rounding = form.rounding;
+    if (form.inner != DType::none) params.inner_dtype = form.inner;
     Shape shape = conv_geometry("test", ops::window_of(params), c.x, c.weight).y_shape();
     Tensors inputs = operands(c, form, shape);
     auto problem = [&](const TensorSpecs& in, const TensorSpec& out) {
@@ -182,7 +197,8 @@ int compare(const Case& c, const Form& form, int threads, const char* layout = "
         Tensor got = run_candidate(named, problem(laid_out, y_laid_out), inputs)[0];
         EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.spec().bytes()), 0)
             << named.candidate.name << ' ' << c.x << ' ' << c.weight << ' ' << form.x << " to " << form.y
-            << ", residual " << form.residual << ", threads " << threads;
+            << ", residual " << form.residual << ", inner " << form.inner << ", shift " << form.has_shift
+            << ", threads " << threads;
     }
     return count;
 }

@@ -44,6 +44,36 @@ TEST(QuantizedConv2d, IsDefinedInRealNumbers) {
     EXPECT_THAT(values_of(ops::quantized_conv2d(x, w, {}, bias)), ElementsAre(16));
 }
 
+// Every sum of a byte with a step of 0.07: the convolution in its own steps of 0.1, from 100 on, then a
+// shift, a residual and relu.
+TEST(QuantizedConv2d, RoundsToInnerStepsBeforeASum) {
+    constexpr int64_t n = 256;
+    std::vector<uint8_t> bytes(static_cast<size_t>(n));
+    for (int i = 0; i < n; ++i) bytes[size_t(i)] = uint8_t(i);
+    Tensor x = tensor_of<uint8_t>({n, 1, 1, 1}, bytes), w = tensor_of<int8_t>({2, 1, 1, 1}, {3, -5}), none;
+    std::vector<int8_t> others;
+    for (int i = 0; i < 2 * n; ++i) others.push_back(int8_t(i * 37));
+    Tensor z = tensor_of<int8_t>({n, 2, 1, 1}, others), shift = tensor_of<float>({2}, {0.25f, -1});
+    Tensor sums = ops::quantized_conv2d(
+        {x, w, number(0.05f), none, none, zero_point(99), none, number(0.1f), zero_point(100)},
+        {.dtype = DType::u8, .rounding = ops::StepRounding::half_even});
+    Tensor real = ops::dequantize(sums, number(0.1f).with_shape({1}), zero_point(100));
+    real = ops::add(real, shift.with_shape({2, 1, 1}));
+    real = ops::add(real, ops::dequantize(z, number(0.02f), zero_point(7)));
+    for (auto rounding : {ops::StepRounding::half_away, ops::StepRounding::half_even}) {
+        Tensor expected = ops::quantize(ops::relu(real), number(0.07f), zero_point(9),
+                                        {.dtype = DType::u8, .rounding = rounding});
+        Tensor y = ops::quantized_conv2d(
+            {x, w, number(0.05f), none, z, zero_point(99), none, number(0.07f), zero_point(9), number(0.02f),
+             zero_point(7), number(0.1f), zero_point(100), shift},
+            {.activation = Activation::relu,
+             .dtype = DType::u8,
+             .rounding = rounding,
+             .inner_dtype = DType::u8});
+        EXPECT_EQ(values_of(y), values_of(expected));
+    }
+}
+
 TEST(QuantizedConv2d, PadsWithTheZeroPoint) {
     Tensor x = tensor_of<uint8_t>({1, 1, 1, 1}, {10}), w = tensor_of<uint8_t>({1, 1, 1, 3}, {1, 2, 4});
     Tensor y = ops::quantized_conv2d({x, w, Tensor(), Tensor(), Tensor(), zero_point(9), zero_point(3)},
@@ -95,6 +125,10 @@ TEST(QuantizedConv2d, AllKernelsGiveTheSameBits) {
             check_op<ops::QuantizedConv2d>(
                 p, {steps(c.x, DType::u8), steps(c.weight, DType::i8), scales, bias, steps(y, DType::i8),
                     zero(100), none, scale(0.3), zero(77), scale(0.02)});
+            InputSpec shift{.shape = {y[1]}, .low = -1, .high = 1, .dtype = DType::f32};
+            check_op<ops::QuantizedConv2d>(
+                p, {steps(c.x, DType::u8), steps(c.weight, DType::i8), scales, bias, steps(y, DType::u8),
+                    zero(100), none, scale(0.3), zero(77), scale(0.02), none, scale(0.02), zero(-3), shift});
         }
         check_op<ops::QuantizedConv2d>(c.params, {steps(c.x, DType::u8), steps(c.weight, DType::u8), none,
                                                   none, none, zero(128), zero(120)});
@@ -136,6 +170,18 @@ TEST(QuantizedConv2d, RejectsMismatchedOperands) {
                     ops::quantized_conv2d({x, x, real, Tensor(), x, Tensor(), Tensor(), real});
                 }),
                 testing::HasSubstr("needs a residual_scale"));
+    EXPECT_THAT(message([&] {
+                    ops::quantized_conv2d({x, x, real, Tensor(), Tensor(), Tensor(), Tensor(), real, Tensor(),
+                                           Tensor(), Tensor(), real},
+                                          {.inner_dtype = DType::i32});
+                }),
+                testing::HasSubstr("its inner_dtype must be uint8 or int8, got int32"));
+    EXPECT_THAT(
+        message([&] {
+            ops::quantized_conv2d({x, x, real, Tensor(), Tensor(), Tensor(), Tensor(), real, Tensor(),
+                                   Tensor(), Tensor(), Tensor(), Tensor(), tensor_of<float>({2}, {1, 2})});
+        }),
+        testing::HasSubstr("its shift must be one for each of 1 channels, of float32"));
     EXPECT_THAT(message([&] { ops::quantized_conv2d(x, x, {.activation = Activation::relu}); }),
                 testing::HasSubstr("need a y_scale"));
 }

@@ -27,13 +27,15 @@ struct QuadTile {
     int64_t rows, columns;
     // Words along k, those of the same k side by side: 16 of them if there are at most 16 columns, else 32.
     const int8_t* weight;
-    const int32_t* start;  // per column, added to the sums; padded to quad_columns
-    const float* scale;    // likewise
+    const int32_t* start;        // per column, added to the sums; padded to quad_columns
+    const float *scale, *shift;  // likewise; `shift` is read if QuadSteps::has_shift
     // Weight for later tiles, to be fetched into the L2 cache: so many bytes for each word along k.
     const int8_t* next;
     int64_t next_step;
     uint8_t *y, *y_later;
     int64_t y_stride;
+    // The residual of y, in the same order; read if QuadSteps::has_residual.
+    const uint8_t *residual, *residual_later;
 };
 
 // Steps that are the nearest to quotients (half to even) of sums and a scale, between bounds. Bit-identical
@@ -44,10 +46,24 @@ struct QuadSteps {
     bool is_signed;
     bool is_short;  // the quotient needs no correction
     bool is_whole;  // the bounds are those of the byte
+    // Operations on the real numbers of sums before they become steps.
+    bool has_inner = false, has_shift = false, has_residual = false, is_residual_signed = false;
+    bool is_inner_short = false;
+    float residual_scale = 0, residual_zero = 0;
+    // Quotients less the zero point: their scale and bounds.
+    struct Inner {
+        float scale, inverse, rounded_off, lower, upper;
+    } inner{};
+    bool is_plain() const { return !has_inner && !has_shift && !has_residual; }
 };
-// Nullopt if the steps need other operations. `may_be_short` is the result of rounds_shortly(m.y_scale), or
-// false.
-std::optional<QuadSteps> quad_steps(const StepMaking& m, std::span<const float> scales, bool may_be_short);
+// The operands of steps. `scales` are those of the sums. A scale may round shortly if that is known of it
+// (rounds_shortly).
+struct QuadOperands {
+    std::span<const float> scales, shifts;
+    bool has_residual, y_may_be_short, inner_may_be_short;
+};
+// Nullopt if the steps need other operations.
+std::optional<QuadSteps> quad_steps(const StepMaking& m, const QuadOperands& operands);
 
 void multiply_quads(const QuadTile& tile, const QuadSteps& steps);
 // sums[r * quad_columns + c] instead of y.

@@ -9,6 +9,14 @@
 
 namespace mge::cpu {
 
+// Steps of another tensor, to which the real numbers are rounded first (half to even): all of a byte.
+struct InnerSteps {
+    float scale, zero;
+    bool is_signed;
+    float lower() const { return is_signed ? -128 : 0; }
+    float upper() const { return is_signed ? 127 : 255; }
+};
+
 // Parameters common to all channels.
 struct StepMaking {
     Activation activation;
@@ -16,6 +24,8 @@ struct StepMaking {
     float y_scale, y_zero, lower, upper;
     bool is_signed, is_residual_signed;
     float residual_scale, residual_zero;
+    bool has_inner = false;
+    InnerSteps inner{};
 };
 
 // Whether the activation has a vector form here.
@@ -31,6 +41,7 @@ struct StepBlock {
     int64_t stride, pixels, channels;
     const int32_t* start;  // per channel, added to the sums
     const float* scale;    // per channel
+    const float* shift;    // per channel, added to the real numbers; null: absent
     // y and residual (null: absent) contain channel after channel, `plane` apart.
     const uint8_t* residual;
     uint8_t* y;
@@ -43,7 +54,7 @@ struct StepRows {
     const int32_t* sums;
     int64_t stride, pixels, channels;
     const int32_t* start;
-    const float* scale;
+    const float *scale, *shift;
     const uint8_t* residual;
     uint8_t* y;
     int64_t y_stride;

@@ -56,13 +56,58 @@ WantedSteps wanted(const StepMaking& m) {
     return {m.activation, m.is_even, m.y_scale, m.y_zero, m.lower, m.upper};
 }
 
+WantedSteps inner_steps(const StepMaking& m) {
+    return {Activation::none, true, m.inner.scale, m.inner.zero, m.inner.lower(), m.inner.upper()};
+}
+
+// The operands of a real number: sums alone; or a residual, too; or any of inner steps, shifts and residuals.
+enum class From : uint8_t { sums, residual, any };
+template <class Block>
+From from_what(const StepMaking& m, const Block& b) {
+    if (m.has_inner || b.shift) return From::any;
+    return b.residual ? From::residual : From::sums;
+}
+
+// The real numbers of sums, without a residual.
+template <From from>
+class RealNumbers {
+public:
+    explicit RealNumbers(const StepMaking& m)
+        : has_inner_(m.has_inner),
+          may_correct_(inner_steps(m).may_correct()),
+          corrected_(inner_steps(m)),
+          divided_(inner_steps(m)),
+          sign_(hn::Set(I32(), m.inner.is_signed ? 128 : 0)),
+          zero_(Simd::fill(m.inner.zero)),
+          scale_(Simd::fill(m.inner.scale)) {}
+    // `shift` is null, or the address of as many numbers as a vector has.
+    HWY_INLINE Simd operator()(hn::Vec<I32> sum, Simd scale, const float* shift) const {
+        Simd real = Simd(hn::ConvertTo(F32(), sum)) * scale;
+        if constexpr (from != From::any) return real;
+        if (has_inner_) {
+            auto steps = may_correct_ ? corrected_(real) : divided_(real);
+            steps = hn::Sub(hn::Xor(hn::And(steps, hn::Set(I32(), 255)), sign_), sign_);
+            real = (Simd(hn::ConvertTo(F32(), steps)) - zero_) * scale_;
+        }
+        return shift ? real + Simd::load(shift) : real;
+    }
+
+private:
+    bool has_inner_, may_correct_;
+    CorrectedEven corrected_;
+    EvenSteps divided_;
+    hn::Vec<I32> sign_;
+    Simd zero_, scale_;
+};
+
 using Square = uint8_t[side][longest_block];  // steps of 16 pixels, those of a pixel contiguous
 
 // The steps of 16 pixels (those beyond the last are never stored).
-template <class StepsOf>
+template <class StepsOf, From from>
 void steps_of_pixels(const StepMaking& m, const StepBlock& b, int64_t first, const Square* residual,
                      Square& y) {
     const StepsOf steps_of(wanted(m));
+    const RealNumbers<from> real_of(m);
     Simd residual_scale = Simd::fill(m.residual_scale), residual_zero = Simd::fill(m.residual_zero);
     const auto lanes = int64_t(simd_lanes());
     for (int64_t c = 0; c < b.channels; c += lanes) {
@@ -70,7 +115,7 @@ void steps_of_pixels(const StepMaking& m, const StepBlock& b, int64_t first, con
         Simd scale = Simd::load(b.scale + c);
         for (int64_t i = 0; i < side && first + i < b.pixels; ++i) {
             auto sum = hn::Add(hn::LoadU(I32(), b.sums + (first + i) * b.stride + c), start);
-            Simd real = Simd(hn::ConvertTo(F32(), sum)) * scale;
+            Simd real = real_of(sum, scale, b.shift ? b.shift + c : nullptr);
             if (residual)
                 real = real + (load_steps((*residual)[i] + c, m.is_residual_signed) - residual_zero) *
                                   residual_scale;
@@ -101,8 +146,10 @@ void store_planes(const Square& square, uint8_t* planes, int64_t plane, int64_t 
 }
 
 void make_block(const StepMaking& making, const StepBlock& b) {
-    auto* make = with_steps_of(
-        wanted(making), []<class StepsOf>(std::type_identity<StepsOf>) { return steps_of_pixels<StepsOf>; });
+    const bool is_any = from_what(making, b) == From::any;
+    auto* make = with_steps_of(wanted(making), [&]<class StepsOf>(std::type_identity<StepsOf>) {
+        return is_any ? steps_of_pixels<StepsOf, From::any> : steps_of_pixels<StepsOf, From::residual>;
+    });
     alignas(64) Square residual = {}, y = {};
     for (int64_t first = 0; first < b.pixels; first += side) {
         int64_t pixels = b.pixels - first < side ? b.pixels - first : side;
@@ -133,21 +180,28 @@ HWY_INLINE void store_first(hn::Vec<U8> bytes, uint8_t* to, int64_t count) {
     for (int64_t i = 0; i < count; ++i) to[i] = some[i];
 }
 
+template <From from>
+HWY_INLINE bool has_residual(const uint8_t* residual) {
+    return from == From::any ? residual != nullptr : from == From::residual;
+}
+
 // As many channels as a vector has, or `count`.
-template <class StepsOf, bool has_residual>
+template <class StepsOf, From from>
 void rows_of_channels(const StepMaking& m, const StepRows& b, int64_t c, int64_t count) {
     const StepsOf steps_of(wanted(m));
+    const RealNumbers<from> real_of(m);
+    const float* shift = b.shift ? b.shift + c : nullptr;
     Simd scale = Simd::load(b.scale + c), residual_scale = Simd::fill(m.residual_scale);
     Simd residual_zero = Simd::fill(m.residual_zero);
     auto sign = hn::Set(I32(), m.is_residual_signed ? 128 : 0);
     auto start = hn::LoadU(I32(), b.start + c);
     const int32_t* sums = b.sums + c;
-    const uint8_t* residual = has_residual ? b.residual + c : nullptr;
+    const uint8_t* residual = b.residual ? b.residual + c : nullptr;
     uint8_t* y = b.y + c;
     const int64_t stride = b.stride, y_stride = b.y_stride;
     for (int64_t i = b.pixels; i > 0; --i, sums += stride, y += y_stride) {
-        Simd real = Simd(hn::ConvertTo(F32(), hn::Add(hn::LoadU(I32(), sums), start))) * scale;
-        if constexpr (has_residual) {
+        Simd real = real_of(hn::Add(hn::LoadU(I32(), sums), start), scale, shift);
+        if (has_residual<from>(residual)) {
             auto wide = hn::PromoteTo(I32(), load_first(residual, count));
             wide = hn::Sub(hn::Xor(wide, sign), sign);
             real = real + (Simd(hn::ConvertTo(F32(), wide)) - residual_zero) * residual_scale;
@@ -168,24 +222,32 @@ bool are_at_most(const float* x, int64_t n, float most) {
 bool may_bound_last(const StepMaking& m, const StepRows& b) {
     float residual = b.residual ? std::abs(m.residual_scale) * (std::abs(m.residual_zero) + 256) : 0;
     float most = m.y_scale * 0x1p-2f;
-    return are_at_most(b.scale, b.channels, most) && wanted(m).may_bound_last(most * 0x1p31f + residual);
+    if (b.shift && !are_at_most(b.shift, b.channels, most * 0x1p28f)) return false;
+    const float shift = b.shift ? most * 0x1p28f : 0;
+    if (m.has_inner) {
+        const float inner = std::abs(m.inner.scale) * (std::abs(m.inner.zero) + 256);
+        return wanted(m).may_bound_last(inner + shift + residual);
+    }
+    return are_at_most(b.scale, b.channels, most) &&
+           wanted(m).may_bound_last(most * 0x1p31f + shift + residual);
 }
 
 // As many channels as two or four vectors have.
-template <class More, bool has_residual, int vectors>
+template <class More, From from, int vectors>
 void rows_of_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
     const More steps(wanted(m));
+    const RealNumbers<from> real_of(m);
     const auto lanes = int64_t(simd_lanes());
     Simd residual_scale = Simd::fill(m.residual_scale), residual_zero = Simd::fill(m.residual_zero);
     const int32_t *sums = b.sums + c, *start = b.start + c;
-    const float* scale = b.scale + c;
-    const uint8_t* residual = has_residual ? b.residual + c : nullptr;
+    const float *scale = b.scale + c, *shift = b.shift ? b.shift + c : nullptr;
+    const uint8_t* residual = b.residual ? b.residual + c : nullptr;
     const int64_t stride = b.stride, y_stride = b.y_stride;
     uint8_t* y = b.y + c;
     auto real = [&](int64_t at) {
         auto sum = hn::Add(hn::LoadU(I32(), sums + at), hn::LoadU(I32(), start + at));
-        Simd x = Simd(hn::ConvertTo(F32(), sum)) * Simd::load(scale + at);
-        if constexpr (has_residual)
+        Simd x = real_of(sum, Simd::load(scale + at), shift ? shift + at : nullptr);
+        if (has_residual<from>(residual))
             x = x + (load_steps(residual + at, m.is_residual_signed) - residual_zero) * residual_scale;
         return x;
     };
@@ -194,30 +256,37 @@ void rows_of_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
             steps.store(real(0), real(lanes), real(2 * lanes), real(3 * lanes), y);
         else
             steps.store(real(0), real(lanes), y);
-        if constexpr (has_residual) residual += y_stride;
+        if (has_residual<from>(residual)) residual += y_stride;
     }
 }
 
-template <class StepsOf, bool has_residual>
+template <class StepsOf, From from>
 void make_rows_by(const StepMaking& making, const StepRows& b) {
     const auto lanes = int64_t(simd_lanes());
-    auto* make_two = rows_of_vectors<OneByOne<StepsOf>, has_residual, 2>;
-    auto* make_four = rows_of_vectors<OneByOne<StepsOf>, has_residual, 4>;
+    auto* make_two = rows_of_vectors<OneByOne<StepsOf>, from, 2>;
+    auto* make_four = rows_of_vectors<OneByOne<StepsOf>, from, 4>;
     if (may_bound_last(making, b))
         with_bounds_last(wanted(making), making.is_signed, [&]<class Bounded>(std::type_identity<Bounded>) {
-            make_two = rows_of_vectors<Bounded, has_residual, 2>;
-            make_four = rows_of_vectors<Bounded, has_residual, 4>;
+            make_two = rows_of_vectors<Bounded, from, 2>;
+            make_four = rows_of_vectors<Bounded, from, 4>;
         });
     int64_t c = 0;
     for (; c + 4 * lanes <= b.channels; c += 4 * lanes) make_four(making, b, c);
     for (; c + 2 * lanes <= b.channels; c += 2 * lanes) make_two(making, b, c);
     for (; c < b.channels; c += lanes)
-        rows_of_channels<StepsOf, has_residual>(making, b, c, std::min(lanes, b.channels - c));
+        rows_of_channels<StepsOf, from>(making, b, c, std::min(lanes, b.channels - c));
 }
 
 void make_rows(const StepMaking& making, const StepRows& rows) {
     auto* make = with_steps_of(wanted(making), [&]<class StepsOf>(std::type_identity<StepsOf>) {
-        return rows.residual ? make_rows_by<StepsOf, true> : make_rows_by<StepsOf, false>;
+        switch (from_what(making, rows)) {
+            case From::sums:
+                return make_rows_by<StepsOf, From::sums>;
+            case From::residual:
+                return make_rows_by<StepsOf, From::residual>;
+            default:
+                return make_rows_by<StepsOf, From::any>;
+        }
     });
     make(making, rows);
 }

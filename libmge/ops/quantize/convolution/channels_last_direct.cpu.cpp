@@ -41,7 +41,7 @@ struct DirectConv {
     std::vector<int64_t> parts;  // the lines of a window, or if pixels are dilated, each pixel
     int64_t part_bytes;
     int64_t line_pieces, piece_pixels;  // a line of y has so many pieces, of so many pixels or one more
-    bool rounds_shortly;
+    ShortDivisions short_divisions;
     PackedValues<int8_t> weight;       // block after block of channels
     std::vector<int32_t> weight_sums;  // per channel
 
@@ -56,7 +56,7 @@ struct DirectConv {
     // The last word of a window may reach over the end of the image.
     size_t image_bytes() const { return is_copied ? aligned(height() * line_bytes() + word) : 0; }
     size_t channel_bytes() const { return aligned(blocks() * columns * int64_t(sizeof(float))); }
-    size_t workspace() const { return image_bytes() + 2 * channel_bytes(); }
+    size_t workspace() const { return image_bytes() + 3 * channel_bytes(); }
 };
 
 Support supports(const Problem& problem) {
@@ -131,7 +131,7 @@ void pack_weight(DirectConv& c, const int8_t* weight) {
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     DirectConv c = describe(problem);
-    c.rounds_shortly = rounds_shortly(context);
+    c.short_divisions = short_divisions(context);
     pack_weight(c, static_cast<const int8_t*>(context.constants[Conv::weight]));
     PackedInputs packed{{c.weight.piece()}, 1u << Conv::weight};
     size_t workspace = c.workspace();
@@ -144,10 +144,10 @@ struct DirectRun {
     const Launch& launch;
     const ConvScales& scales;
     const std::optional<cpu::QuadSteps>& steps;
-    const int32_t* start;  // per channel, padded to whole blocks
-    const float* scale;    // likewise
-    const uint8_t* x;      // the image, or its copy
-    int64_t first_pixel;   // the image's first pixel in all of y
+    const int32_t* start;        // per channel, padded to whole blocks
+    const float *scale, *shift;  // likewise
+    const uint8_t* x;            // the image, or its copy
+    int64_t first_pixel;         // the image's first pixel in all of y
 };
 
 void copy_line(const uint8_t* from, uint8_t* to, int64_t n, bool is_signed) {
@@ -218,6 +218,7 @@ cpu::QuadTile tile_of_block(const DirectRun& run, int64_t block) {
             .weight = c.weight.data() + first_channel * c.k(),
             .start = run.start + first_channel,
             .scale = run.scale + first_channel,
+            .shift = run.shift + first_channel,
             .y_stride = c.g.oc};
 }
 
@@ -231,7 +232,12 @@ void run_tile(const DirectRun& run, const TilePixels& pixels, int64_t block, cpu
     tile.rows = pixels.has_two_lines ? 2 * pixels.count : pixels.count;
     if (run.steps) {
         tile.y = run.launch.out<uint8_t>(0) + y;
-        tile.y_later = tile.y + (pixels.has_two_lines ? g.out[1] : half) * g.oc;
+        const int64_t later = (pixels.has_two_lines ? g.out[1] : half) * g.oc;
+        tile.y_later = tile.y + later;
+        if (run.steps->has_residual) {
+            tile.residual = run.launch.in<uint8_t>(Conv::residual) + y;
+            tile.residual_later = tile.residual + later;
+        }
         return cpu::multiply_quads(tile, *run.steps);
     }
     alignas(64) std::array<int32_t, size_t(cpu::quad_rows * columns)> sums;
@@ -248,7 +254,8 @@ void run_tile(const DirectRun& run, const TilePixels& pixels, int64_t block, cpu
 void run_part(const DirectRun& run, Part tiles, Part blocks) {
     auto& c = run.c;
     const int64_t weight_bytes = blocks.size() * columns * c.k(), block_bytes = columns * c.k();
-    const int64_t tile_bytes = cpu::quad_rows * (c.g.stride[0] * c.g.stride[1] * c.g.ic + c.g.oc);
+    const int64_t residual = c.epilogue.residual_dtype == DType::none ? 0 : c.g.oc;
+    const int64_t tile_bytes = cpu::quad_rows * (c.g.stride[0] * c.g.stride[1] * c.g.ic + c.g.oc + residual);
     const int64_t fit =
         (weight_bytes > far_bytes ? far_bytes : near_bytes) / std::max<int64_t>(1, tile_bytes);
     for (Part chunk{tiles.begin, tiles.begin}; chunk.begin < tiles.end; chunk.begin = chunk.end) {
@@ -287,7 +294,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto* memory = static_cast<uint8_t*>(launch.workspace);
     auto *start = reinterpret_cast<int32_t*>(memory), *last = start + c.blocks() * columns;
     auto* scale = reinterpret_cast<float*>(memory + c.channel_bytes());
-    uint8_t* copy = memory + 2 * c.channel_bytes();
+    auto* shift = reinterpret_cast<float*>(memory + 2 * c.channel_bytes());
+    uint8_t* copy = memory + 3 * c.channel_bytes();
     // Bytes of a zero point add the same to all sums of a channel.
     const int32_t zero = scales.x_zero + (c.is_x_signed ? 128 : 0);
     std::fill(start, last, 0);
@@ -297,12 +305,14 @@ void run(const Prepared& prepared, const Launch& launch) {
         std::fill_n(scale, c.blocks() * columns, scales.scale[0]);
         if (c.epilogue.is_per_channel) std::copy_n(scales.scale, c.g.oc, scale);
     }
-    const auto steps = quad_steps_of(c.epilogue, scales, c.g.oc, c.rounds_shortly);
+    std::fill_n(shift, c.blocks() * columns, 0.f);
+    if (scales.shift) std::copy_n(scales.shift, c.g.oc, shift);
+    const auto steps = quad_steps_of(c.epilogue, scales, c.g.oc, c.short_divisions);
     const int64_t pixels = c.g.out[0] * c.g.out[1];
     for (int64_t n = 0; n < c.g.n; ++n) {
         const uint8_t* x = launch.in<uint8_t>(Conv::x) + n * c.g.ic * c.g.in[0] * c.g.in[1];
         if (c.is_copied) copy_image(c, launch, x, uint8_t(zero), copy);
-        run_image({c, launch, scales, steps, start, scale, c.is_copied ? copy : x, n * pixels});
+        run_image({c, launch, scales, steps, start, scale, shift, c.is_copied ? copy : x, n * pixels});
     }
 }
 

@@ -36,7 +36,7 @@ struct WindowsConv {
     bool is_x_signed;
     int64_t threads;
     int64_t line_entries;  // that a line of a window takes
-    bool rounds_shortly;
+    ShortDivisions short_divisions;
     std::vector<BlockShape> shapes;    // for all blocks but the last, and for the last
     int64_t line_bytes;                // size of the entries, for any block
     PackedValues<int8_t> weight;       // block after block of channels
@@ -107,7 +107,7 @@ Prepared prepare(const PrepareContext& context) {
                   .epilogue = ConvEpilogue(problem),
                   .is_x_signed = problem.inputs[Conv::x].dtype == DType::i8,
                   .threads = problem.threads,
-                  .rounds_shortly = rounds_shortly(context)};
+                  .short_divisions = short_divisions(context)};
     const int64_t width = (c.g.kernel[1] - 1) * c.g.dilation[1] + 1, begins = c.g.stride[1] % 2 ? 1 : 0;
     c.line_entries = pieces(width + begins, cpu::entry_pixels);
     const int64_t last_channels = c.channels() - (c.blocks() - 1) * block_channels;
@@ -259,7 +259,8 @@ void run(const Prepared& prepared, const Launch& launch) {
         }
     }
     std::fill_n(outside, c.line_bytes, uint8_t(zero));
-    const auto steps = quad_steps_of(c.epilogue, scales, c.channels(), c.rounds_shortly);
+    auto steps = quad_steps_of(c.epilogue, scales, c.channels(), c.short_divisions);
+    if (steps && !steps->is_plain()) steps.reset();  // windows have no operands beside their sums
     const int64_t pixels = c.g.out[0] * c.g.out[1], image_bytes = c.g.in[0] * c.g.in[1] * c.channels();
     for (int64_t n = 0; n < c.g.n; ++n)
         run_image({c, launch, scales, steps, start, scale, launch.in<uint8_t>(Conv::x) + n * image_bytes,

@@ -14,7 +14,9 @@ ConvEpilogue::ConvEpilogue(const Problem& problem)
       range{},
       rounding(problem.as<Conv::Params>().rounding),
       dtype(problem.outputs[0].dtype),
-      residual_dtype(problem.has_input(Conv::residual) ? problem.inputs[Conv::residual].dtype : DType::none) {
+      residual_dtype(problem.has_input(Conv::residual) ? problem.inputs[Conv::residual].dtype : DType::none),
+      inner_dtype(problem.has_input(Conv::inner_scale) ? problem.as<Conv::Params>().inner_dtype
+                                                       : DType::none) {
     auto& p = problem.as<Conv::Params>();
     if (!is_exact) range = step_range(Conv::name, p.dtype, p.lower, p.upper);
 }
@@ -31,12 +33,21 @@ ConvScales::ConvScales(const Launch& launch) {
     y_zero = float(at(Conv::y_zero, int32_t(0)));
     residual_scale = at(Conv::residual_scale, 0.f);
     residual_zero = float(at(Conv::residual_zero, int32_t(0)));
+    inner_scale = at(Conv::inner_scale, 1.f);
+    inner_zero = float(at(Conv::inner_zero, int32_t(0)));
+    shift = launch.in_if_given<float>(Conv::shift);
 }
 
 int32_t finished_step(const ConvEpilogue& e, const ConvScales& s, const Launch& launch, int32_t sum,
                       int64_t channel, int64_t place) {
     if (e.is_exact) return sum;
     float real = float(sum) * s.scale[e.is_per_channel ? channel : 0];
+    if (e.inner_dtype != DType::none) {
+        int step =
+            to_step(StepRounding::half_even, real, s.inner_scale, s.inner_zero, full_range(e.inner_dtype));
+        real = to_real(step, s.inner_zero, s.inner_scale);
+    }
+    if (s.shift) real += s.shift[channel];
     if (e.residual_dtype != DType::none)
         dispatch_dtype(e.residual_dtype, Types<uint8_t, int8_t, int32_t>{}, [&](auto type) {
             auto step = launch.in<typename decltype(type)::type>(Conv::residual)[place];

@@ -15,7 +15,7 @@ struct ConvEpilogue {
     Activation activation;
     StepRange range;
     StepRounding rounding;
-    DType dtype, residual_dtype;
+    DType dtype, residual_dtype, inner_dtype;  // none: there is no residual, no inner scale
 
     explicit ConvEpilogue(const Problem& problem);
 };
@@ -25,7 +25,8 @@ struct ConvScales {
     const float* scale = nullptr;
     const int32_t* bias = nullptr;
     int32_t x_zero = 0, weight_zero = 0;
-    float y_scale = 1, y_zero = 0, residual_scale = 0, residual_zero = 0;
+    const float* shift = nullptr;
+    float y_scale = 1, y_zero = 0, residual_scale = 0, residual_zero = 0, inner_scale = 1, inner_zero = 0;
 
     explicit ConvScales(const Launch& launch);
 };

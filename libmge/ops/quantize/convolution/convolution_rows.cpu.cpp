@@ -21,13 +21,18 @@ bool has_vector_form(const ConvEpilogue& e) {
 void finish_bytes(const ConvEpilogue& e, const ConvScales& s, const Launch& launch, const SumBlock& b) {
     // Whole vectors, however long, are read where they are.
     constexpr int64_t longest_vector = 16;
-    std::array<float, longest_row> copied;
-    const float* scale = s.scale + b.first_channel;
+    std::array<float, longest_row> copied, copied_shift;
+    const float *scale = s.scale + b.first_channel, *shift = s.shift ? s.shift + b.first_channel : nullptr;
     if (!e.is_per_channel || b.channels % longest_vector != 0) {
         copied.fill(0);
         for (int64_t c = 0; c < b.channels; ++c)
             copied[size_t(c)] = s.scale[e.is_per_channel ? b.first_channel + c : 0];
         scale = copied.data();
+    }
+    if (shift && b.channels % longest_vector != 0) {
+        copied_shift.fill(0);
+        std::copy_n(shift, b.channels, copied_shift.data());
+        shift = copied_shift.data();
     }
     cpu::StepMaking making{e.activation,
                            e.rounding == StepRounding::half_even,
@@ -38,16 +43,19 @@ void finish_bytes(const ConvEpilogue& e, const ConvScales& s, const Launch& laun
                            e.dtype == DType::i8,
                            e.residual_dtype == DType::i8,
                            s.residual_scale,
-                           s.residual_zero};
+                           s.residual_zero,
+                           e.inner_dtype != DType::none,
+                           {s.inner_scale, s.inner_zero, e.inner_dtype == DType::i8}};
     bool has_residual = e.residual_dtype != DType::none;
     auto* residual = has_residual ? launch.in<uint8_t>(QuantizedConv2d::residual) + b.first : nullptr;
     auto* y = launch.out<uint8_t>(0) + b.first;
     auto& kernels = cpu::step_kernels();
     if (b.step != 1)
-        kernels.rows(making, {b.sums, b.stride, b.pixels, b.channels, b.start, scale, residual, y, b.step});
+        kernels.rows(making,
+                     {b.sums, b.stride, b.pixels, b.channels, b.start, scale, shift, residual, y, b.step});
     else
         kernels.planes(making,
-                       {b.sums, b.stride, b.pixels, b.channels, b.start, scale, residual, y, b.plane});
+                       {b.sums, b.stride, b.pixels, b.channels, b.start, scale, shift, residual, y, b.plane});
 }
 
 void finish_any(const ConvEpilogue& e, const ConvScales& s, const Launch& launch, const SumBlock& b) {

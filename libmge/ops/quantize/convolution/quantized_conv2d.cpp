@@ -56,15 +56,23 @@ TensorSpecs QuantizedConv2d::infer(const Params& p, Specs in) {
     const Extent channels = y.extent(1);
     if (auto spec = given(in, bias); !spec.is_absent())
         check_per_channel(spec, channels, "bias", DType::i32, false);
-    for (size_t i : {x_zero, weight_zero, y_zero, residual_zero}) check_one(in, i, DType::i32);
-    for (size_t i : {y_scale, residual_scale}) check_one(in, i, DType::f32);
+    for (size_t i : {x_zero, weight_zero, y_zero, residual_zero, inner_zero}) check_one(in, i, DType::i32);
+    for (size_t i : {y_scale, residual_scale, inner_scale}) check_one(in, i, DType::f32);
     check_residual(in, y);
-    bool is_exact = given(in, y_scale).is_absent();
+    if (auto spec = given(in, shift); !spec.is_absent())
+        check_per_channel(spec, channels, "shift", DType::f32, false);
+    bool is_exact = given(in, y_scale).is_absent(), has_inner = !given(in, inner_scale).is_absent();
     if (is_exact) {
-        if (p.activation != Activation::none || !given(in, residual).is_absent())
-            throw_user(name, "activation and residual need a y_scale: they apply to real numbers");
+        if (p.activation != Activation::none || !given(in, residual).is_absent() || has_inner ||
+            !given(in, shift).is_absent())
+            throw_user(
+                name,
+                "activation, residual, shift and inner_scale need a y_scale: they apply to real numbers");
         return {{DType::i32, y, {}}};
     }
+    if (has_inner && !is_byte(p.inner_dtype))
+        throw_user(name, text("its inner_dtype must be uint8 or int8, got ", p.inner_dtype),
+                   ErrorClass::type);
     check_per_channel(given(in, scale), channels, "scale", DType::f32, true);
     step_range(name, p.dtype, p.lower, p.upper);
     return {{p.dtype, y, {}}};

@@ -62,6 +62,11 @@ cuda::StepConvArguments step_arguments(const Problem& problem, ImageOrder order)
         a.lower = range.lower;
         a.upper = range.upper;
     }
+    if (problem.has_input(Conv::inner_scale)) {
+        StepRange range = full_range(p.inner_dtype);
+        a.inner_lower = range.lower;
+        a.inner_upper = range.upper;
+    }
     a.y_type = cuda::type_index(problem.outputs[0].dtype);
     if (problem.has_input(Conv::residual))
         a.residual_type = cuda::type_index(problem.inputs[Conv::residual].dtype);
@@ -84,6 +89,9 @@ void set_addresses(cuda::StepConvArguments& a, const Launch& launch) {
     input(Conv::y_zero, a.y_zero);
     input(Conv::residual_scale, a.residual_scale);
     input(Conv::residual_zero, a.residual_zero);
+    input(Conv::inner_scale, a.inner_scale);
+    input(Conv::inner_zero, a.inner_zero);
+    input(Conv::shift, a.shift);
     a.y = launch.outputs[0];
 }
 

@@ -55,6 +55,12 @@ struct StepEpilogue {
     // Rounded sums: contracted with a product they would be other steps than the host's.
     MGE_DEVICE int32_t finished(int32_t sum, const OutputPlace& place) const {
         float real = float(sum) * a.scale[a.is_scale_per_channel ? place.channel : 0];
+        if (a.inner_scale) {
+            float scale = *a.inner_scale, zero = float(zero_in(a.inner_zero));
+            int step = steps::to_step(true, real, scale, zero, {a.inner_lower, a.inner_upper});
+            real = steps::to_real(step, zero, scale);
+        }
+        if (a.shift) real = __fadd_rn(real, a.shift[place.channel]);
         if (a.residual) {
             int32_t step = step_at(a.residual, a.residual_type, place.offset);
             real = __fadd_rn(real, steps::to_real(step, float(zero_in(a.residual_zero)), *a.residual_scale));

@@ -10,12 +10,12 @@ namespace mge::cuda {
 // Types of steps are numbers among AllTypes.
 struct StepConvArguments {
     const void *x, *weight, *residual;
-    const float *scale, *y_scale, *residual_scale;
-    const int32_t *bias, *x_zero, *weight_zero, *y_zero, *residual_zero;  // null: 0
+    const float *scale, *y_scale, *residual_scale, *inner_scale, *shift;
+    const int32_t *bias, *x_zero, *weight_zero, *y_zero, *residual_zero, *inner_zero;  // null: 0
     void* y;
     ConvExtents conv;
     ProductExtents extents;
-    int64_t lower, upper;
+    int64_t lower, upper, inner_lower, inner_upper;
     int y_type, residual_type;
     bool is_exact;  // the sums are the result
     bool is_scale_per_channel;

@@ -13,12 +13,14 @@ struct QuantizedConv2d {
     static constexpr auto doc =
         "conv2d of quantised tensors. The sums of products (x - x_zero) * (weight - weight_zero) and of "
         "bias (int32) are exact in int32. Without y_scale they are the result. With it they are multiplied "
-        "by `scale`, the scale of x times that of weight (one number, or one per channel of y); then "
-        "residual is added, the activation is applied, and the result is quantised.";
+        "by `scale`, the scale of x times that of weight (one number, or one per channel of y). With an "
+        "inner_scale they are then quantised to inner_dtype and dequantised, half to even. Then shift (one "
+        "real number per channel) and residual are added, the activation is applied, and the result is "
+        "quantised.";
     static constexpr auto inputs =
         names("x", "weight", optional("scale"), optional("bias"), optional("residual"), optional("x_zero"),
               optional("weight_zero"), optional("y_scale"), optional("y_zero"), optional("residual_scale"),
-              optional("residual_zero"));
+              optional("residual_zero"), optional("inner_scale"), optional("inner_zero"), optional("shift"));
     enum Input : size_t {
         x,
         weight,
@@ -30,7 +32,10 @@ struct QuantizedConv2d {
         y_scale,
         y_zero,
         residual_scale,
-        residual_zero
+        residual_zero,
+        inner_scale,
+        inner_zero,
+        shift
     };
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
@@ -44,6 +49,7 @@ struct QuantizedConv2d {
         int64_t lower = 0;
         int64_t upper = 0;
         StepRounding rounding = StepRounding::half_away;
+        DType inner_dtype = DType::i8;
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
@@ -59,7 +65,10 @@ struct QuantizedConv2d {
         field<&Params::upper>("upper",
                               "Highest quantised value of y. If both bounds are 0, they are those "
                               "of the dtype."),
-        field<&Params::rounding>("rounding", "Rounding of ties, half_away or half_even, as in quantize."));
+        field<&Params::rounding>("rounding", "Rounding of ties, half_away or half_even, as in quantize."),
+        field<&Params::inner_dtype>("inner_dtype",
+                                    "Dtype of the steps of inner_scale: uint8 or int8. All values of the "
+                                    "dtype are allowed."));
     static constexpr ImageLayouts layouts{
         .inputs = 1u << x | 1u << residual, .outputs = 0b1, .is_preferred = true};
     // All but x and residual.
