@@ -11,6 +11,7 @@
 
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/rows/times_double.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/batch_norm/batch_norm.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
@@ -66,14 +67,14 @@ struct Folded {
 Tensor times_factor(const Tensor& weights, const std::vector<double>& factor, int64_t inner, int threads) {
     Tensor result = empty_tensor(weights.spec(), host_device);
     if (inner == 0) return result;
+    const auto multiply = cpu::times_double();
     const int64_t rows = weights.spec().numel() / inner, grain = parallel_grain / inner + 1;
     par_for(threads, rows, grain, [&](int64_t begin, int64_t end) {
         const float* x = weights.data<float>() + begin * inner;
         float* y = result.data<float>() + begin * inner;
         size_t channel = size_t(begin) % factor.size();
         for (int64_t row = begin; row < end; ++row, x += inner, y += inner) {
-            double a = factor[channel];
-            for (int64_t i = 0; i < inner; ++i) y[i] = float(x[i] * a);
+            multiply(x, factor[channel], y, inner);
             if (++channel == factor.size()) channel = 0;
         }
     });
