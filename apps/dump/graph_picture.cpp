@@ -8,22 +8,11 @@
 
 #include "apps/dump/operator_kinds.h"
 #include "apps/dump/written.h"
+#include "libmge/base/markup.h"
 #include "libmge/graph/origins.h"
 
 namespace mge::dump {
 namespace {
-
-// Escapes HTML labels.
-std::string html(std::string_view text) {
-    std::string result;
-    for (char c : text) {
-        if (c == '<' || c == '>' || c == '&')
-            result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
-        else
-            result += uint8_t(c) < 0x20 ? ' ' : c;
-    }
-    return result;
-}
 
 // Breaks the long name of a fused operator before parts that do not fit in a line.
 std::string broken(std::string_view name) {
@@ -93,7 +82,7 @@ private:
         return text(
             "  labelloc=t;\n  fontname=\"Helvetica\";\n  label=<<TABLE BORDER=\"0\"><TR><TD><FONT "
             "POINT-SIZE=\"15\">",
-            html(options_.title), "</FONT></TD></TR><TR><TD>", legend, "</TD></TR></TABLE>>;\n");
+            as_markup(options_.title), "</FONT></TD></TR><TR><TD>", legend, "</TD></TR></TABLE>>;\n");
     }
 
     void choose_nodes() {

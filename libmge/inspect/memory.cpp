@@ -9,6 +9,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/files/pages.h"
+#include "libmge/base/markup.h"
 #include "libmge/compile/memory/plan_memory.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/inner_graph.h"
@@ -53,27 +54,6 @@ void add_activations(const Program& program, MemoryTimeline& timeline) {
 
 std::pair<size_t, size_t> span_of(const MemoryTimeline& timeline) {
     return {timeline.arena, timeline.live.size()};
-}
-
-std::string as_xml(std::string_view name) {
-    std::string result;
-    for (char c : name) switch (c) {
-            case '<':
-                result += "&lt;";
-                break;
-            case '>':
-                result += "&gt;";
-                break;
-            case '&':
-                result += "&amp;";
-                break;
-            case '"':
-                result += "&quot;";
-                break;
-            default:
-                if (static_cast<unsigned char>(c) >= 0x20) result += c;
-        }
-    return result;
 }
 
 // The largest of KiB, MiB and GiB that does not exceed so many bytes.
@@ -138,7 +118,7 @@ void draw_axes(std::ostream& svg, const Frame& f) {
     };
     auto words = [&](double x, double y, const char* anchor, const std::string& content) {
         svg << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\">"
-            << as_xml(content) << "</text>\n";
+            << as_markup(content) << "</text>\n";
     };
     words(f.left, f.curve_top - 12, "start", "bytes in use at each step");
     words(f.left, f.map_top - 12, "start", "place in the arena (address upwards, steps to the right)");
@@ -198,7 +178,7 @@ void draw_label(std::ostream& svg, const Frame& f, const MemoryBlockUse& b) {
     double first = y + height / 2 + (has_two_lines ? -2 : 4);
     auto words = [&](double at, const std::string& content) {
         svg << "<text x=\"" << x << "\" y=\"" << at
-            << "\" font-size=\"11\" fill=\"#102030\" pointer-events=\"none\">" << as_xml(content)
+            << "\" font-size=\"11\" fill=\"#102030\" pointer-events=\"none\">" << as_markup(content)
             << "</text>\n";
     };
     words(first, upper);
@@ -212,8 +192,8 @@ void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
         svg << "<rect x=\"" << x << "\" y=\"" << y << "\" width=\"" << std::max(0.5, f.x(b.last + 1) - x)
             << "\" height=\"" << std::max(0.5, f.map_y(double(b.offset)) - y)
             << "\" style=\"fill:" << colour(b, i) << ";fill-opacity:.8;stroke:#fff;stroke-width:.5\"><title>"
-            << as_xml(b.name) << "\n"
-            << b.kind << " of " << as_xml(b.owner) << "\n"
+            << as_markup(b.name) << "\n"
+            << b.kind << " of " << as_markup(b.owner) << "\n"
             << size_text(b.bytes) << " at " << b.offset << ", steps " << b.first << " to " << b.last
             << "</title></rect>\n";
     }
@@ -229,7 +209,7 @@ void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const
     svg << "<line x1=\"" << x << "\" y1=\"" << f.curve_top << "\" x2=\"" << x << "\" y2=\""
         << f.map_top + f.map_height << "\" style=\"stroke:#c33;stroke-dasharray:4 3\"/>\n<text x=\""
         << f.left + f.width << "\" y=\"" << f.curve_top - 12 << "\" text-anchor=\"end\" fill=\"#c33\">"
-        << as_xml(fitting(where, width_left)) << "</text>\n";
+        << as_markup(fitting(where, width_left)) << "</text>\n";
 }
 
 // Weights as loaded, in the program or in the graph that is kept with it.

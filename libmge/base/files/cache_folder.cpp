@@ -10,24 +10,19 @@
 
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
+#include "libmge/base/files/own_folder.h"
 
 namespace mge {
 namespace {
 
-constexpr mode_t mine_alone = 0700, of_others = 0077;
+constexpr mode_t mine_alone = 0700;
 
 bool is_absolute(const std::optional<std::string>& path) { return path && path->starts_with('/'); }
-
-bool is_own_folder(const std::string& path) {
-    struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
-}
 
 // Checks the folder itself, not the target of a link.
 bool is_private_folder(const std::string& path) {
     struct stat status {};
-    return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
-           (status.st_mode & of_others) == 0;
+    return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && is_own(status, Others::nothing);
 }
 
 std::string home_of_user() {
@@ -44,7 +39,7 @@ std::string home_of_user() {
 std::optional<std::string> cache_folder(const CachePlaces& places) {
     if (is_absolute(places.cache_home)) return places.cache_home;
     if (is_absolute(places.home)) return *places.home + "/.cache";
-    if (is_absolute(places.system_home) && is_own_folder(places.system_home))
+    if (is_absolute(places.system_home) && is_own_folder(places.system_home, Others::anything))
         return places.system_home + "/.cache";
     std::string own = text(places.temporary, "/mge-", ::geteuid());
     if (::mkdir(own.c_str(), mine_alone) != 0 && errno != EEXIST) return std::nullopt;
