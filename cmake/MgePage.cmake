@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# mge_page(OUT NAME FOLDER): the page FOLDER/page/NAME.html with its parts as a C++ source, whose path OUT holds. The
+# mge_page(OUT NAME FOLDER): the page FOLDER/page/NAME.html with its parts (.js, .css and .html) as a C++ source, whose path OUT holds. The
 # source defines `const cli::Page NAME_page` in namespace mge::FOLDER, which FOLDER/page.h declares. A line
 # "@part.js@" in the page is replaced by that file of FOLDER/page, or of page/, which the tools share, or by Debian's D3.
 find_file(MGE_D3 d3.min.js PATHS /usr/share/javascript/d3 NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)

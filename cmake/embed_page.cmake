@@ -3,7 +3,7 @@
 # page and the page into a C++ source, cut where the data goes.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${SOURCE}/${NAMESPACE}/page/${NAME}.html page)
-string(REGEX MATCHALL "@[a-z0-9_.]+\\.(js|css)@" marks "${page}")
+string(REGEX MATCHALL "@[a-z0-9_.]+\\.(js|css|html)@" marks "${page}")
 foreach(mark IN LISTS marks)
   string(REPLACE "@" "" part "${mark}")
   set(file ${SOURCE}/${NAMESPACE}/page/${part})

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """mge-dump evaluate: accuracy of classifiers, with torchvision's preprocessing."""
 
+import base64
 import json
-import re
 
 import numpy as np
 import pytest
+from browser_pages import Elements, Scripts, dom_of, looks_of, needs_browser
 
 TOOL = "mge-dump"
 CLASSES, SIDE, RESIZE = 7, 16, 20
@@ -146,10 +147,28 @@ def test_two_models_in_one_table(run_tool, classifiers, pictures, tmp_path):
     assert all(str(model) in ran.out for model in classifiers)
     assert "<class> 3" in {c["name"] for c in first["classes"]}
     text = page.read_text()
-    assert len(re.findall(r'src="data:image/png;base64,[A-Za-z0-9+/=]+"', text)) == 10
-    assert "<class>" not in text and "&lt;class&gt;" in text and "http" not in text
-    for row in second["worst"]:
-        assert row["image"] in text
+    data = json.loads(Scripts(text).texts["data"])
+    images = [image for model in data["worst"] for image in model["images"]]
+    assert len(images) == 10
+    assert all(base64.b64decode(i["png"], validate=True).startswith(b"\x89PNG") for i in images)
+    assert "<class>" not in text and "://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "<class> 3" in {c["name"] for c in data["classes"]}
+    assert [m["top1"] for m in data["models"]] == [first["top1"], second["top1"]]
+    assert [i["name"] for i in data["worst"][1]["images"]] == [w["image"] for w in second["worst"]]
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [500, 1300, 2560])
+def test_looks_of_the_page(run_tool, classifiers, pictures, tmp_path, width, scheme):
+    folder, _ = pictures
+    out = tmp_path / "page.html"
+    flags = ("--images", folder, "--labels", folder / "labels.txt", "--worst", 7)
+    evaluated(run_tool, *classifiers, *flags, "--html", out)
+    assert looks_of(out, tmp_path, width, scheme) == {"wide": [], "faint": []}
+    page = Elements(dom_of(out, tmp_path))
+    assert len(page.of("worst", "img")) == 14
+    assert len(page.of("models", "tr")) == 3
 
 
 def test_folders_are_classes(run_tool, classifiers, pictures, tmp_path):

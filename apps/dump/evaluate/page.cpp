@@ -5,45 +5,11 @@
 #include <span>
 
 #include "apps/cli/files/image_file.h"
-#include "apps/cli/output/table.h"
-#include "libmge/base/text.h"
+#include "apps/dump/page.h"
+#include "libmge/base/json_writer.h"
 
 namespace mge::dump {
 namespace {
-
-using cli::format_number;
-
-constexpr size_t shown_classes = 50;
-
-constexpr auto style = R"(
-:root { color-scheme: light dark; --text: #1a1a1a; --dim: #555; --back: #fff; --line: #ccc; --bad: #b00020; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #eee; --dim: #aaa; --back: #16181c; --line: #444; --bad: #ff8a80; }
-}
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); margin: 0 auto;
-  padding: 1rem; max-width: 100rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; } th, td { padding: .25rem .75rem; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child, td.name { text-align: left; }
-.images { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: 1rem; }
-figure { margin: 0; overflow-wrap: anywhere; } img { width: 100%; image-rendering: auto; }
-figcaption { font-size: .85rem; } .wrong { color: var(--bad); } .dim { color: var(--dim); }
-)";
-
-std::string as_html(const std::string& given) {
-    std::string result;
-    for (char c : given)
-        result += c == '&'   ? "&amp;"
-                  : c == '<' ? "&lt;"
-                  : c == '>' ? "&gt;"
-                  : c == '"' ? "&quot;"
-                             : std::string(1, c);
-    return result;
-}
-
-std::string percent(double share) { return format_number(100 * share, 2); }
 
 std::string base64(const std::vector<uint8_t>& bytes) {
     constexpr auto digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -57,74 +23,80 @@ std::string base64(const std::vector<uint8_t>& bytes) {
     return result;
 }
 
-void write_models(std::ostream& stream, const std::vector<EvaluatedModel>& models) {
-    stream << "<div class=wide><table><tr><th>model<th>top-1 %<th>top-5 %";
-    if (models.size() > 1) stream << "<th>same as first %<th>gained<th>lost";
-    for (auto& model : models) {
-        auto& scores = model.scores;
-        stream << "<tr><td>" << as_html(model.path) << "<td>" << percent(scores.top1()) << "<td>"
-               << percent(scores.top5());
-        if (models.size() == 1) continue;
-        auto agreement = compare(models[0].scores, scores);
-        stream << "<td>" << percent(double(agreement.same) / double(scores.predictions.size())) << "<td>"
-               << agreement.gained << "<td>" << agreement.lost;
-    }
-    stream << "</table></div>\n";
+void write_models(JsonWriter& json, const std::vector<EvaluatedModel>& models) {
+    json.list_member("models", models, [&](auto& model) {
+        auto agreement = compare(models[0].scores, model.scores);
+        json.object([&] {
+            json.member("path", model.path);
+            json.member("top1", model.scores.top1());
+            json.member("top5", model.scores.top5());
+            json.member("same", agreement.same);
+            json.member("gained", agreement.gained);
+            json.member("lost", agreement.lost);
+        });
+    });
 }
 
-void write_classes(std::ostream& stream, const Scores& scores, const LabelledImages& images) {
+void write_classes(JsonWriter& json, const Scores& scores, const LabelledImages& images) {
     auto classes = scores.by_class();
-    std::vector<size_t> order;
-    for (size_t i = 0; i < classes.size(); ++i)
-        if (classes[i].images) order.push_back(i);
-    std::ranges::stable_sort(order, {},
-                             [&](size_t i) { return double(classes[i].top1) / double(classes[i].images); });
-    stream
-        << "<h2>Classes with the lowest top-1</h2>\n<div class=wide><table><tr><th>class<th>images<th>top-1 "
-           "%<th>top-5 %<th>most often taken for\n";
-    for (size_t i : std::span(order).first(std::min(order.size(), shown_classes))) {
-        auto& c = classes[i];
-        stream << "<tr><td>" << as_html(images.class_name(int64_t(i))) << "<td>" << c.images << "<td>"
-               << percent(double(c.top1) / double(c.images)) << "<td>"
-               << percent(double(c.top5) / double(c.images)) << "<td class=name>"
-               << (c.confused ? as_html(images.class_name(c.confused_with)) + text(" (", c.confused, ")")
-                              : "");
-    }
-    stream << "</table></div>\n";
+    json.key("classes");
+    json.list_of([&] {
+        for (size_t i = 0; i < classes.size(); ++i) {
+            auto& c = classes[i];
+            if (c.images == 0) continue;
+            json.element_begins();
+            json.object([&] {
+                json.member("name", images.class_name(int64_t(i)));
+                json.member("images", c.images);
+                json.member("top1", c.top1);
+                json.member("top5", c.top5);
+                json.member("taken_for",
+                            c.confused ? std::optional(images.class_name(c.confused_with)) : std::nullopt);
+                json.member("taken", c.confused);
+            });
+        }
+    });
 }
 
-void write_images(std::ostream& stream, const EvaluatedModel& model, const LabelledImages& images,
+void write_images(JsonWriter& json, const EvaluatedModel& model, const LabelledImages& images,
                   const TensorSpec& input, const Preprocessing& how, size_t shown) {
-    stream << "<h2>Worst images of " << as_html(model.path) << "</h2>\n<div class=images>\n";
     auto order = model.scores.worst_first();
-    for (size_t i : std::span(order).first(std::min(order.size(), shown))) {
+    json.list_member("images", std::span(order).first(std::min(order.size(), shown)), [&](size_t i) {
         auto& image = images.images[i];
         auto& p = model.scores.predictions[i];
         Tensor pixels = cropped_image(images.path(image), input, how);
         if (how.is_bgr) pixels = cli::swap_red_and_blue(pixels);
-        std::string label = as_html(images.class_name(p.label)),
-                    predicted = as_html(images.class_name(p.predicted));
-        stream << "<figure><img alt=\"" << label << "\" src=\"data:image/png;base64,"
-               << base64(cli::encode_png(pixels)) << "\"><figcaption>" << label << ' ' << percent(p.of_label)
-               << " %<br><span" << (p.rank ? " class=wrong" : "") << ">predicted: " << predicted << ' '
-               << percent(p.of_predicted) << " %</span><br><span class=dim>" << as_html(image.name)
-               << "</span></figcaption></figure>\n";
-    }
-    stream << "</div>\n";
+        json.object_on_line([&] {
+            json.member("name", image.name);
+            json.member("label", images.class_name(p.label));
+            json.member("of_label", p.of_label);
+            json.member("predicted", images.class_name(p.predicted));
+            json.member("of_predicted", p.of_predicted);
+            json.member("is_wrong", p.rank > 0);
+            json.member("png", base64(cli::encode_png(pixels)));
+        });
+    });
 }
 
 }  // namespace
 
 void write_page(std::ostream& stream, const std::vector<EvaluatedModel>& models, const LabelledImages& images,
                 const TensorSpec& input, const Preprocessing& how, size_t shown_images) {
-    stream << "<!doctype html>\n<html lang=en><meta charset=utf-8>\n<meta name=viewport "
-              "content=\"width=device-width, initial-scale=1\">\n<title>Evaluation of "
-           << as_html(models.at(0).path) << "</title>\n<style>" << style << "</style>\n<main>\n<h1>"
-           << cli::counted(images.images.size(), "image") << " of " << as_html(images.folder) << "</h1>\n";
-    write_models(stream, models);
-    write_classes(stream, models[0].scores, images);
-    for (auto& model : models) write_images(stream, model, images, input, how, shown_images);
-    stream << "</main></html>\n";
+    stream << evaluate_page.before_data;
+    JsonWriter json(stream, true);
+    json.object([&] {
+        json.member("folder", images.folder);
+        json.member("images", images.images.size());
+        write_models(json, models);
+        write_classes(json, models.at(0).scores, images);
+        json.list_member("worst", models, [&](auto& model) {
+            json.object([&] {
+                json.member("path", model.path);
+                write_images(json, model, images, input, how, shown_images);
+            });
+        });
+    });
+    stream << evaluate_page.after_data;
 }
 
 }  // namespace mge::dump
