@@ -68,4 +68,16 @@ cli::Json to_json(const CompileOptions& options) {
     return result;
 }
 
+std::vector<ProfileRecording::Option> changed_options(const CompileOptions& options) {
+    std::vector<ProfileRecording::Option> changed;
+    const CompileOptions defaults;
+    for (auto& option : compat::named_options())
+        if (auto value = option.get(options); value != option.get(defaults))
+            changed.push_back({std::string(option.name), to_text(value)});
+    auto& select = options.select;
+    if (select.profile && !select.heuristic)
+        changed.push_back({"measures_algorithms", select.optimized ? "true" : "all"});
+    return changed;
+}
+
 }  // namespace mge::load_and_run

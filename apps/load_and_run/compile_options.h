@@ -3,6 +3,7 @@
 #include "apps/cli/tool.h"
 #include "apps/load_and_run/options/options.h"
 #include "libmge/compile/options/options.h"
+#include "libmge/inspect/profile/profile.h"
 
 namespace mge::load_and_run {
 
@@ -11,5 +12,8 @@ CompileOptions make_compile_options(const Options& options, FastrunCache* cache)
 
 // For the report: every option of the list; an option without a value is "unset".
 cli::Json to_json(const CompileOptions& options);
+
+// For profiles: the options whose values differ from the defaults.
+std::vector<ProfileRecording::Option> changed_options(const CompileOptions& options);
 
 }  // namespace mge::load_and_run

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/options/output_option.h"
+#include "apps/cli/output/commit.h"
 #include "apps/cli/output/table.h"
+#include "apps/load_and_run/compile_options.h"
 #include "apps/load_and_run/job.h"
 #include "apps/load_and_run/session.h"
 #include "libmge/base/log.h"
@@ -36,6 +38,15 @@ void drop_warm_up(Profile& profile, int64_t warm_up_runs) {
     profile.runs.erase(profile.runs.begin(), profile.runs.begin() + surplus);
     int64_t origin = profile.runs.empty() ? 0 : profile.runs.front().start;
     for (auto& run : profile.runs) run.start -= origin;
+}
+
+// Adds what only the tool knows. The program's options include those that the model's file stores.
+void complete_recording(const Job& job, ProfileRecording& recording) {
+    recording.commit = cli::commit_id();
+    recording.command = {job.invocation.tool};
+    auto& arguments = job.invocation.arguments;
+    recording.command.insert(recording.command.end(), arguments.begin(), arguments.end());
+    recording.options = changed_options(job.session->requested());
 }
 
 // Measures the peak performance of the machine for the steps.
@@ -99,6 +110,7 @@ void end_profile(Job& job, Test& test) {
     const Profiler* profilers[] = {job.profiler.get()};
     Profile profile = make_profile(*test.program, job.options.run.model.path, profilers);
     drop_warm_up(profile, job.options.run.warmup_iterations);
+    complete_recording(job, profile.recording);
     measure_roof(job, test, profile);
     std::string path = path_for(o.path(), test.index);
     write_profile(path, profile);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/sweep.h"
 
-#include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +10,7 @@
 #include "apps/load_and_run/rows.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/threads/threads.h"
+#include "libmge/base/utc_time.h"
 #include "libmge/base/version.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
@@ -19,15 +19,6 @@ namespace mge::load_and_run {
 namespace {
 
 using cli::Json;
-
-std::string utc_now() {
-    std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    char buffer[32];
-    std::strftime(buffer, sizeof buffer, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return buffer;
-}
 
 // A row with all fields of the combination, and null for what is measured.
 Json empty_row(const Options& options) {

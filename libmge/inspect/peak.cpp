@@ -14,6 +14,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/files/cache_folder.h"
 #include "libmge/base/files/file.h"
+#include "libmge/device/cpu/cpu_caches.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -29,6 +30,8 @@ namespace fs = std::filesystem;
 constexpr int short_runs = 24;
 constexpr int64_t rounds_per_run = 400'000;  // about 1 ms
 constexpr int64_t part_floats = 1 << 16;
+constexpr int64_t line_floats = 16;                // in a cache line
+constexpr int64_t floats_per_cache_run = 1 << 20;  // per thread; some 0.1 ms
 // More than a core reaches of any cache; no more, because it counts into the peak of the process.
 constexpr int64_t triad_floats = (int64_t(64) << 20) / 4;
 
@@ -58,6 +61,50 @@ double move(int threads, std::vector<float>& x, std::vector<float>& y) {
                           (end - begin) * part_floats);
     });
     return 12.0 * double(parts * part_floats);
+}
+
+// The floats that each thread moves to and fro in a cache: half of its part of the cache, and so much more
+// than the cache below that little is found there. A virtual machine may have less of the last cache than the
+// system says.
+int64_t floats_in(const CpuCache& cache, int64_t below, int threads) {
+    constexpr int64_t times_below = 4;
+    auto bytes = int64_t(cache.bytes) / std::min(cache.cpus, threads) / 2;
+    if (below) bytes = std::min(bytes, times_below * below);
+    // x and y.
+    int64_t floats = std::min(bytes / 2 / int64_t(sizeof(float)), (triad_floats - line_floats) / threads);
+    return floats / line_floats * line_floats;
+}
+
+float* at_line(std::vector<float>& floats) {
+    auto begin = uintptr_t(floats.data()), line = line_floats * sizeof(float);
+    return floats.data() + (line - begin % line) % line / sizeof(float);
+}
+
+// Moves each thread's floats several times.
+double move_in_cache(int threads, int64_t floats, float* x, float* y) {
+    int64_t times = std::max<int64_t>(1, floats_per_cache_run / floats);
+    par_for(threads, threads, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t thread = begin; thread < end; ++thread)
+            for (int64_t i = 0; i < times; ++i)
+                cpu::stream_triad(x + thread * floats, y + thread * floats, floats);
+    });
+    return 12.0 * double(threads * times * floats);
+}
+
+std::vector<CacheRoof> measure_caches(int threads, float* x, float* y) {
+    std::vector<CacheRoof> roofs;
+    int64_t below = 0;
+    for (auto& cache : cpu_caches()) {
+        int64_t floats = floats_in(cache, below, threads);
+        below = int64_t(cache.bytes);
+        if (floats <= 0) continue;
+        auto move_once = [&] { return move_in_cache(threads, floats, x, y); };
+        CacheRoof roof{text('L', cache.level), 0};
+        for (int i = 0; i < short_runs; ++i)
+            roof.bytes_per_s = std::max(roof.bytes_per_s, rate_of(move_once));
+        roofs.push_back(std::move(roof));
+    }
+    return roofs;
 }
 
 // A control group ends a process that takes more.
@@ -153,6 +200,18 @@ Peak join_kept_peak(const std::string& path, const std::string& key, const Peak&
     return joined;
 }
 
+std::vector<CacheRoof> sound_cache_roofs(std::vector<CacheRoof> first_to_last, double memory_bytes_per_s) {
+    // A roof that is hardly above the one below it says nothing.
+    constexpr double least_ratio = 1.15;
+    std::vector<CacheRoof> sound;
+    std::ranges::reverse(first_to_last);
+    for (auto& cache : first_to_last) {
+        double below = sound.empty() ? memory_bytes_per_s : sound.back().bytes_per_s;
+        if (cache.bytes_per_s >= least_ratio * below) sound.push_back(std::move(cache));
+    }
+    return sound;
+}
+
 std::optional<std::string> kept_peaks_path() {
     auto folder = cache_folder();
     return folder ? std::optional(*folder + "/mge/peaks") : std::nullopt;
@@ -175,11 +234,18 @@ std::optional<Peak> measure_peak(int threads) {
     for (int i = 0; i < short_runs; ++i)
         of_bytes.operations_per_s = std::max(of_bytes.operations_per_s,
                                              rate_of([&] { return compute(threads, cpu::multiply_bytes); }));
+    auto caches = measure_caches(threads, at_line(x), at_line(y));
     if (auto path = kept_peaks_path()) {
         std::string key = text(cpu_model(), " | ", name_of(cpu_isa()), " | ", threads);
         measured = join_kept_peak(*path, key, measured);
         of_bytes = join_kept_peak(*path, key + " | bytes", of_bytes);
+        for (auto& cache : caches)
+            cache.bytes_per_s =
+                join_kept_peak(*path, text(key, " | ", cache.name),
+                               {measured.operations_per_s, cache.bytes_per_s, measured.is_busy})
+                    .bytes_per_s;
     }
+    measured.caches = sound_cache_roofs(std::move(caches), measured.bytes_per_s);
     measured.byte_operations_per_s = of_bytes.operations_per_s;
     return measured;
 }

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "libmge/base/joined.h"
+#include "libmge/device/cpu/cpu_caches.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "tests/new_folder.h"
 
@@ -31,6 +33,37 @@ TEST_F(Peaks, IsPlausible) {
     EXPECT_LT(peak.operations_per_s, 1e13);
     EXPECT_GT(peak.bytes_per_s, part * 5e8);
     EXPECT_LT(peak.bytes_per_s, 1e13);
+}
+
+TEST_F(Peaks, CachesAreFasterThanWhatIsBehindThem) {
+    Peak peak = measure_peak(1).value();
+    double behind = peak.bytes_per_s;
+    for (auto& cache : peak.caches) {
+        EXPECT_GT(cache.bytes_per_s, behind) << cache.name;
+        EXPECT_LT(cache.bytes_per_s, 6e9 * 512) << cache.name << ": more than any core moves";
+        behind = cache.bytes_per_s;
+    }
+    EXPECT_LE(peak.caches.size(), cpu_caches().size());
+}
+
+std::string names_of(const std::vector<CacheRoof>& roofs) { return joined(roofs, " ", &CacheRoof::name); }
+
+TEST_F(Peaks, LeavesOutRoofsThatSayNothing) {
+    EXPECT_EQ(names_of(sound_cache_roofs({{"L1", 400}, {"L2", 200}, {"L3", 100}}, 50)), "L3 L2 L1");
+    EXPECT_EQ(names_of(sound_cache_roofs({{"L1", 400}, {"L2", 200}, {"L3", 50}}, 49)), "L2 L1");
+    EXPECT_EQ(names_of(sound_cache_roofs({{"L1", 100}, {"L2", 200}}, 50)), "L2");
+    EXPECT_EQ(names_of(sound_cache_roofs({}, 50)), "");
+}
+
+TEST_F(Peaks, KnowsWhereDataCameFrom) {
+    Peak peak{.operations_per_s = 1, .bytes_per_s = 100};
+    EXPECT_EQ(peak.source_of(500).name, "memory");
+    peak.caches = {{"L3", 200}, {"L2", 400}};
+    EXPECT_EQ(peak.source_of(50).name, "memory");
+    EXPECT_EQ(peak.source_of(110).name, "memory") << "measured twice";
+    EXPECT_EQ(peak.source_of(150).name, "L3");
+    EXPECT_EQ(peak.source_of(300).bytes_per_s, 400);
+    EXPECT_EQ(peak.source_of(900).name, "L2");
 }
 
 // A compiler that finds some of the sums equal computes fewer of them, in as many operations as one takes:

@@ -105,10 +105,15 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 TEST(Profile, IsTheSameAfterWritingAndReading) {
-    Profile before = small_profile(), after = read_text(written(before));
+    Profile before = small_profile();
+    before.peak->caches = {{"L3", 2e9}, {"L2", 4e9}};
+    Profile after = read_text(written(before));
     EXPECT_EQ(after.model, before.model);
     EXPECT_EQ(after.threads, 2);
     EXPECT_EQ(after.peak->operations_per_s, 2e9);
+    ASSERT_EQ(after.peak->caches.size(), 2u);
+    EXPECT_EQ(after.peak->caches[1].name, "L2");
+    EXPECT_EQ(after.peak->caches[1].bytes_per_s, 4e9);
     EXPECT_EQ(after.memory->plan, 96);
     EXPECT_EQ(after.runs_total, 7);
     ASSERT_EQ(after.steps.size(), 2u);
@@ -125,6 +130,23 @@ TEST(Profile, IsTheSameAfterWritingAndReading) {
     EXPECT_THAT(after.runs[1].ends, ElementsAre(300, 360));
     EXPECT_THAT(after.runs[1].begins, ElementsAre(5, 320));
     EXPECT_EQ(written(after), written(before));
+}
+
+TEST(Profile, ContainsHowItWasRecorded) {
+    Profile p = small_profile();
+    p.recording = {.date = "2026-11-29T12:38:31Z",
+                   .commit = "0123456789ab, changed",
+                   .libraries = "mge 1.0.0",
+                   .command = {"load_and_run", "a b.mge", "\x1b\xff"},
+                   .options = {{"precision", "relaxed"}, {"algorithms", "a,b"}}};
+    Profile after = read_text(written(p));
+    p.recording.command[2] = "\x1b\xEF\xBF\xBD";
+    EXPECT_EQ(after.recording, p.recording);
+    EXPECT_THAT(fault_of(replaced(written(p), "\"commit\"", "\"comet\"")), HasSubstr("commit"));
+    // Older files do not know.
+    std::string old = written(small_profile());
+    EXPECT_EQ(old.find("recording"), std::string::npos);
+    EXPECT_EQ(read_text(old).recording, ProfileRecording{});
 }
 
 TEST(Profile, HandlesNamesThatAreNotText) {

@@ -96,12 +96,23 @@ struct ProfileInnerStep {
     int64_t count = 0, total = 0;  // how often it ran, and nanoseconds in all
 };
 
+// The highest bandwidth of a cache of a machine.
+struct CacheRoof {
+    std::string name;  // "L2"
+    double bytes_per_s = 0;
+};
+
 // Measured peak performance of a machine.
 struct Peak {
     double operations_per_s = 0, bytes_per_s = 0;
     bool is_busy = false;         // other work ran meanwhile: it may be higher
     std::string arithmetic = {};  // type of the products, "float16"; empty: f32 multiply-adds of the host
-    double byte_operations_per_s = 0;  // products of bytes; 0: unknown
+    double byte_operations_per_s = 0;    // products of bytes; 0: unknown
+    std::vector<CacheRoof> caches = {};  // the slowest first, all faster than memory; empty: unknown
+
+    // The rate of what a step's data came from that moved at this rate: of the memory, of the slowest cache
+    // that is fast enough, or of the fastest one. Its name is "memory" or that of the cache.
+    MGE_API CacheRoof source_of(double bytes_per_s) const;
 };
 
 // A device other than the host that ran steps.
@@ -114,11 +125,26 @@ struct ProfileMemory {
     int64_t weights = 0, packed_weights = 0, plan = 0, plan_lower_bound = 0, inputs_outputs = 0;
 };
 
+// How a profile was recorded. Fields that the file lacks are empty.
+struct ProfileRecording {
+    struct Option {
+        std::string name, value;
+        bool operator==(const Option&) const = default;
+    };
+    std::string date;                  // UTC: "2026-11-29T12:38:31Z"
+    std::string commit;                // the one that the recording program was built from
+    std::string libraries;             // "mge 1.0.0, oneDNN 2.6.3"
+    std::vector<std::string> command;  // the program and its arguments
+    std::vector<Option> options;       // compile options that differ from their defaults
+    bool operator==(const ProfileRecording&) const = default;
+};
+
 struct MGE_API Profile {
     enum class Format : uint8_t { mge, megengine };
     Format format = Format::mge;
     std::string model, version, cpu, isa;
     int threads = 0;
+    ProfileRecording recording;
     std::optional<Peak> peak;  // peak of the host
     std::vector<ProfileDevice> devices;
     std::optional<ProfileMemory> memory;

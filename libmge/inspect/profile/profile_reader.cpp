@@ -22,6 +22,7 @@ public:
         profile_.version = read_text(root_.at("version"), "version", budget_);
         profile_.model = read_text(root_.at("model"), "model", budget_);
         read_host(root_.at("host"));
+        if (auto recording = root_.find("recording")) read_recording(*recording);
         if (auto devices = root_.find("devices"))
             for (auto device : devices->items("devices")) read_device(device);
         if (auto memory = root_.find("memory")) read_memory(*memory);
@@ -54,13 +55,28 @@ private:
         profile_.peak = read_peak(host);
     }
 
+    void read_recording(JsonValue json) {
+        auto& recording = profile_.recording;
+        recording.date = read_text(json.at("date"), "recording.date", budget_);
+        recording.commit = read_text(json.at("commit"), "recording.commit", budget_);
+        recording.libraries = read_text(json.at("libraries"), "recording.libraries", budget_);
+        for (auto word : json.at("command").items("recording.command")) {
+            budget_.spend(sizeof(std::string));
+            recording.command.push_back(read_text(word, "recording.command", budget_));
+        }
+        for (auto option : json.at("options").items("recording.options")) {
+            budget_.spend(sizeof(ProfileRecording::Option));
+            recording.options.push_back({read_text(option.at("name"), "recording.options.name", budget_),
+                                         read_text(option.at("value"), "recording.options.value", budget_)});
+        }
+    }
+
     std::optional<Peak> read_peak(JsonValue owner) {
         auto peak = owner.find("peak");
         if (!peak || peak->is_null()) return std::nullopt;
-        Peak p{peak->at("operations_per_s").number("peak.operations_per_s"),
-               peak->at("bytes_per_s").number("peak.bytes_per_s"),
-               false,
-               {}};
+        Peak p;
+        p.operations_per_s = peak->at("operations_per_s").number("peak.operations_per_s");
+        p.bytes_per_s = peak->at("bytes_per_s").number("peak.bytes_per_s");
         if (p.operations_per_s <= 0 || p.bytes_per_s <= 0) refuse("has a peak that is not positive");
         if (auto busy = peak->find("busy")) p.is_busy = busy->boolean("peak.busy");
         if (auto words = peak->find("arithmetic"))
@@ -69,6 +85,15 @@ private:
             p.byte_operations_per_s = bytes->number("peak.byte_operations_per_s");
             if (p.byte_operations_per_s <= 0) refuse("has a peak that is not positive");
         }
+        if (auto caches = peak->find("caches"))
+            for (auto cache : caches->items("peak.caches")) {
+                budget_.spend(sizeof(CacheRoof));
+                CacheRoof roof{read_text(cache.at("name"), "peak.caches.name", budget_),
+                               cache.at("bytes_per_s").number("peak.caches.bytes_per_s")};
+                double below = p.caches.empty() ? p.bytes_per_s : p.caches.back().bytes_per_s;
+                if (roof.bytes_per_s < below) refuse("has a cache that is slower than what is behind it");
+                p.caches.push_back(std::move(roof));
+            }
         return p;
     }
 
@@ -331,6 +356,17 @@ bool Profile::is_on_host(const ProfileStep& step) const {
 const Peak* Profile::roof() const {
     auto& found = devices.empty() ? peak : devices.front().peak;
     return found && devices.size() <= 1 ? &*found : nullptr;
+}
+
+CacheRoof Peak::source_of(double rate) const {
+    // A rate that is measured again differs by some percent.
+    constexpr double tolerance = 1.2;
+    CacheRoof roof{"memory", bytes_per_s};
+    for (auto& cache : caches) {
+        if (rate <= tolerance * roof.bytes_per_s) return roof;
+        roof = cache;
+    }
+    return roof;
 }
 
 double Profile::most_operations_per_s(const Peak& peak, const ProfileStep& step) const {

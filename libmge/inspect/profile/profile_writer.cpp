@@ -85,6 +85,13 @@ void write_peak(JsonWriter& json, const std::optional<Peak>& peak) {
         if (!peak->arithmetic.empty()) json.member("arithmetic", peak->arithmetic);
         if (peak->byte_operations_per_s > 0)
             json.member("byte_operations_per_s", peak->byte_operations_per_s);
+        if (peak->caches.empty()) return;
+        json.list_member("caches", peak->caches, [&](auto& cache) {
+            json.object([&] {
+                json.member("name", cache.name);
+                json.member("bytes_per_s", cache.bytes_per_s);
+            });
+        });
     });
 }
 
@@ -94,6 +101,21 @@ void write_host(JsonWriter& json, const Profile& profile) {
         json.member("isa", profile.isa);
         json.member("threads", profile.threads);
         write_peak(json, profile.peak);
+    });
+}
+
+void write_recording(JsonWriter& json, const ProfileRecording& recording) {
+    json.object_member("recording", [&] {
+        json.member("date", recording.date);
+        json.member("commit", recording.commit);
+        json.member("libraries", recording.libraries);
+        json.member("command", recording.command);
+        json.list_member("options", recording.options, [&](auto& option) {
+            json.object([&] {
+                json.member("name", option.name);
+                json.member("value", option.value);
+            });
+        });
     });
 }
 
@@ -126,6 +148,7 @@ void write_profile(const std::string& path, const Profile& profile) {
             json.member("version", profile.version);
             json.member("model", profile.model);
             write_host(json, profile);
+            if (profile.recording != ProfileRecording{}) write_recording(json, profile.recording);
             if (!profile.devices.empty())
                 json.list_member("devices", profile.devices,
                                  [&](auto& device) { write_device(json, device); });

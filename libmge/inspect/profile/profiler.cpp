@@ -8,9 +8,11 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/threads/threads.h"
+#include "libmge/base/utc_time.h"
 #include "libmge/base/version.h"
 #include "libmge/compile/run/inside.h"
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/device/cpu/library_versions.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/profile/step_clock.h"
@@ -295,6 +297,8 @@ Profile make_profile(const Program& program, const std::string& model,
     profile.cpu = cpu_model();
     profile.isa = std::string(name_of(cpu_isa()));
     profile.threads = default_threads();
+    profile.recording.date = utc_now();
+    profile.recording.libraries = library_versions();
     auto memory = program.memory();
     profile.memory =
         ProfileMemory{int64_t(memory.weights + memory.made_weights), int64_t(memory.packed_weights),

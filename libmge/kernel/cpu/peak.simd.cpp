@@ -73,9 +73,18 @@ void stream_triad(const float* x, float* y, int64_t n) {
     const F32 d;
     const auto half = hn::Set(d, 0.5f);
     const int64_t lanes = int64_t(hn::Lanes(d));
-    int64_t i = 0;
-    for (; i + lanes <= n; i += lanes)
+    auto vector_at = [&](int64_t i) {
         hn::StoreU(hn::MulAdd(hn::LoadU(d, y + i), half, hn::LoadU(d, x + i)), d, y + i);
+    };
+    int64_t i = 0;
+    // In the first cache, the loop itself would take a third of the time.
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+        vector_at(i);
+        vector_at(i + lanes);
+        vector_at(i + 2 * lanes);
+        vector_at(i + 3 * lanes);
+    }
+    for (; i + lanes <= n; i += lanes) vector_at(i);
     for (; i < n; ++i) y[i] = y[i] * 0.5f + x[i];
 }
 
