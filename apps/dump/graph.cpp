@@ -55,13 +55,16 @@ std::string title(const GraphOptions& options, const Graph& graph) {
 }
 
 // Writes the interactive page and adds its contents to the report.
-void write_html(const cli::Invocation& invocation, const GraphOptions& options, const Graph& graph,
+void write_html(const cli::Invocation& invocation, const GraphOptions& options, const Model& model,
                 cli::Json& report) {
+    const Graph& graph = model.graph;
     std::optional<GraphTimes> times;
     if (!options.profile.empty()) times = read_times(options.profile, graph);
     GraphPage page =
         prepare_page(graph, std::filesystem::path(options.input.path).filename(), std::move(times));
     page.profile_page = options.profile_page;
+    page.facts = model.metadata;
+    page.facts["format"] = model.format;
     cli::write_output(invocation, options.html, [&](std::ostream& stream) { write_page(stream, page); });
     report["html"] = options.html;
     report.update(to_json(page));
@@ -80,7 +83,7 @@ int run(GraphOptions options, const cli::Invocation& invocation) {
     Model model = options.input.read();
     note_origins(model.graph);
     cli::Json report{{"input", options.input.path}, {"operators", model.graph.nodes().size()}};
-    if (!options.html.empty()) write_html(invocation, options, model.graph, report);
+    if (!options.html.empty()) write_html(invocation, options, model, report);
     if (options.output.empty()) return cli::finish(invocation, report);
     options.picture.title = title(options, model.graph);
     std::string format = format_of(options), data = render(model.graph, format, options.picture);

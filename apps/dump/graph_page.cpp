@@ -129,7 +129,7 @@ double seconds_of(const GraphPage& page, const std::vector<NodeId>& nodes) {
 }
 
 std::string time_line(const GraphPage& page, double seconds) {
-    double total = page.times->total;
+    double total = page.times->base.seconds;
     std::string time = profile::time_text(seconds);
     if (time.ends_with(" us")) time.replace(time.size() - 2, 1, "µ");
     return text(time, ", ", cli::format_number(total > 0 ? 100 * seconds / total : 0, 1), " %");
@@ -154,8 +154,8 @@ std::vector<std::string> lines_of(const GraphPage& page, const Fold& fold) {
 }
 
 double scale_of(const GraphPage& page, double seconds) {
-    if (!page.times || !(page.times->total > 0)) return 1;
-    return 1 + std::min(most_growth, growth * std::sqrt(seconds / page.times->total) / 2);
+    if (!page.times || !(page.times->base.seconds > 0)) return 1;
+    return 1 + std::min(most_growth, growth * std::sqrt(seconds / page.times->base.seconds) / 2);
 }
 
 BoxSize size_of(const std::vector<std::string>& lines, double scale) {
@@ -184,6 +184,14 @@ public:
     void write() {
         json_.object([&] {
             json_.member("title", page_.title);
+            json_.object_member("facts", [&] {
+                for (auto& [name, fact] : page_.facts) json_.member(name, fact);
+            });
+            json_.object_member("docs", [&] {
+                std::map<std::string_view, std::string_view> docs;
+                for (auto& node : graph_.nodes()) docs[node.op->name] = node.op->doc;
+                for (auto& [name, doc] : docs) json_.member(name, doc);
+            });
             json_.list_member("kinds", kinds, [&](auto& kind) {
                 json_.object([&] {
                     json_.member("fill", kind.fill);
@@ -296,12 +304,13 @@ private:
             json_.member("file", times.file);
             json_.member("origin", profile::origin_text(times.profile));
             json_.member("page", page_.profile_page);
-            json_.member("total", times.total);
+            profile::write(json_, times.base);
             json_.list_member("steps", times.steps, [&](auto& step) { write_step(times, step); });
             json_.list_member("findings", times.findings, [&](auto& finding) {
                 json_.object([&] {
                     json_.member("step", finding.step);
                     json_.member("title", finding.title);
+                    json_.member("shapes", finding.shapes);
                     json_.member("time", finding.seconds);
                     json_.member("share", finding.share);
                     json_.member("count", finding.count);
@@ -412,7 +421,7 @@ cli::Json to_json(const GraphPage& page) {
              {"operators", names}});
     }
     result["profile"] = {{"file", page.times->file},
-                         {"total_s", page.times->total},
+                         {"share_base", profile::to_json(page.times->base)},
                          {"steps", steps},
                          {"findings", profile::to_json(page.times->findings)}};
     return result;
@@ -430,14 +439,11 @@ void print_folds(std::ostream& stream, const GraphPage& page) {
                         joined(frequent_types(*page.graph, fold.nodes), ", ")});
         if (!page.times) continue;
         double seconds = seconds_of(page, fold.nodes);
-        rows.back().insert(
-            rows.back().begin() + 1,
-            {profile::time_text(seconds),
-             profile::percent_text(page.times->total > 0 ? std::optional(seconds / page.times->total)
-                                                         : std::nullopt)});
+        rows.back().insert(rows.back().begin() + 1, {profile::time_text(seconds),
+                                                     profile::percent_text(page.times->base.share(seconds))});
     }
     if (rows.size() > 1) cli::print_table(stream, rows, {"contents", "FLOPs"});
-    if (page.times) profile::print(stream, page.times->findings);
+    if (page.times) profile::print(stream, page.times->findings, page.times->base);
 }
 
 }  // namespace mge::dump

@@ -3,6 +3,7 @@
 // The interactive page of a graph: its folds with their layouts, the operators with shapes, parameters and
 // weights, and, with a profile, the time of each and what bounds it.
 
+#include <map>
 #include <ostream>
 #include <string>
 
@@ -16,6 +17,7 @@ namespace mge::dump {
 struct GraphPage {
     std::string title;
     const Graph* graph = nullptr;
+    std::map<std::string, std::string> facts;  // about the file: its format and metadata
     FoldTree tree;
     ModelFigures figures;
     std::optional<GraphTimes> times;

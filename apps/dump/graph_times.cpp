@@ -68,7 +68,7 @@ double common_part(const Graph& graph, const GraphTimes& times) {
     double known = 0;
     for (auto& step : times.steps)
         if (!step.nodes.empty()) known += step.seconds;
-    return times.total > 0 ? known / times.total : 0;
+    return times.base.share(known);
 }
 
 void refuse_another_model(const std::string& path, const Graph& graph, const GraphTimes& times) {
@@ -86,14 +86,14 @@ GraphTimes read_times(const std::string& path, const Graph& graph) {
     times.profile = read_profile(path);
     auto& profile = times.profile;
     auto seconds = step_times(profile, ProfileSide::device, false, RunStatistic::median);
-    for (auto& time : seconds) times.total += time.value_or(0);
+    times.base = profile::share_base(profile, ProfileSide::device, RunStatistic::median);
     times.step_of.assign(graph.nodes().size(), -1);
     times.seconds.assign(graph.nodes().size(), 0);
     auto nodes = nodes_of_steps(graph, profile);
     for (size_t i = 0; i < seconds.size(); ++i) {
         if (!seconds[i]) continue;
         TimedStep step{int(i), {nodes[i].begin(), nodes[i].end()}, *seconds[i], 0, {}};
-        step.share = times.total > 0 ? step.seconds / times.total : 0;
+        step.share = times.base.share(step.seconds);
         step.limit = profile::limit_of(profile, profile.steps[i], step.seconds);
         std::ranges::stable_sort(step.nodes, std::greater(), [&](NodeId id) { return work_of(graph, id); });
         for (NodeId id : step.nodes)
@@ -101,7 +101,7 @@ GraphTimes read_times(const std::string& path, const Graph& graph) {
         if (!step.nodes.empty()) times.seconds[size_t(step.nodes.front())] += step.seconds;
         times.steps.push_back(std::move(step));
     }
-    times.findings = profile::findings_of(profile, seconds);
+    times.findings = profile::findings_of(profile, seconds, times.base);
     refuse_another_model(path, graph, times);
     return times;
 }

@@ -21,7 +21,7 @@ struct TimedStep {
 struct GraphTimes {
     std::string file;  // name of the profile
     Profile profile;
-    double total = 0;  // seconds of a run
+    profile::ShareBase base;  // shares are fractions of it
     std::vector<TimedStep> steps;
     std::vector<profile::Finding> findings;
     std::vector<int> step_of;     // by operator: index into `steps`, or -1

@@ -28,14 +28,18 @@ function cards(holder, figures) {
   }
 }
 
+// Says in words which time the shares of findings and tables are of.
+const baseText = (base) => `Shares are of ${asTime(base.time)}, ${base.what}.` + (base.remark ? ` ${base.remark[0].toUpperCase()}${base.remark.slice(1)}.` : "");
+
 // Shows the findings of a profile in words. go(step) is called for a finding about a step.
 function showFindings(holder, findings, go) {
   for (const f of findings) {
     const item = element("li", {}, null, holder), head = element("div", {}, null, item);
-    if (f.step === null || f.step < 0) element("strong", {}, f.title, head);
+    if (f.step < 0) element("strong", {}, f.title, head);
     else button(f.title, head, () => go(f.step), { class: "plain" });
-    element("div", { class: "share" }, `${asTime(f.time)}, ${asShare(f.share)} of a run`, item);
-    if (f.reason) element("p", {}, `Bound by ${f.bound}: ${f.reason}.`, item);
+    element("div", { class: "share" }, `${asTime(f.time)}, ${asShare(f.share)}`, item);
+    if (f.shapes) element("div", { class: "shapes" }, f.shapes, item);
+    if (f.reason) element("p", {}, f.bound === "unknown" ? `${f.reason[0].toUpperCase()}${f.reason.slice(1)}.` : `Bound by ${f.bound}: ${f.reason}.`, item);
     if (f.advice) element("p", { class: "what" }, `Try: ${f.advice}.`, item);
   }
 }

@@ -147,6 +147,7 @@ Comparison compare(const Profile& before, const Profile& after, const RowSelecti
     everything.top = 0;
     everything.order_by = selection.aggregate == Aggregate::none ? "+index" : "time";
     Comparison result;
+    result.recorded = recording_differences(before, after);
     std::vector<Row> rows;
     for (bool is_after : {false, true}) {
         auto& profile = is_after ? after : before;
@@ -187,6 +188,13 @@ void print(std::ostream& stream, const Comparison& comparison) {
     total.time_after = comparison.total_after;
     stream << "total: " << time_text(comparison.total_before) << " -> " << time_text(comparison.total_after)
            << " (" << signed_time(total.difference()) << ", ratio " << ratio_text(total) << ")\n";
+    if (comparison.recorded.empty()) return;
+    stream << "\nrecorded differently\n";
+    std::vector<std::vector<std::string>> recorded{{"", "before", "after"}};
+    for (auto& d : comparison.recorded)
+        recorded.push_back({shortened(d.name), d.before.empty() ? not_known : shortened(d.before),
+                            d.after.empty() ? not_known : shortened(d.after)});
+    cli::print_table(stream, recorded);
 }
 
 cli::Json to_json(const Comparison& comparison) {
@@ -203,8 +211,12 @@ cli::Json to_json(const Comparison& comparison) {
                         {"difference_s", c.difference()},
                         {"algorithm_before", c.algorithm_before},
                         {"algorithm_after", c.algorithm_after}});
+    cli::Json recorded = cli::Json::array();
+    for (auto& d : comparison.recorded)
+        recorded.push_back({{"name", d.name}, {"before", d.before}, {"after", d.after}});
     return {{"total_before_s", comparison.total_before},
             {"total_after_s", comparison.total_after},
+            {"recorded_differently", recorded},
             {"changes", list}};
 }
 

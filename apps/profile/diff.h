@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "apps/cli/tool.h"
+#include "apps/profile/recording.h"
 #include "libmge/inspect/profile/profile_rows.h"
 
 namespace mge::profile {
@@ -20,6 +21,7 @@ struct Change {
 struct Comparison {
     double total_before = 0, total_after = 0;
     std::vector<Change> changes;  // largest difference first
+    std::vector<Difference> recorded;
 };
 
 // Fraction of the larger network's operators that the other one has, too; of the types and names of steps if

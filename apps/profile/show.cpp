@@ -6,6 +6,7 @@
 
 #include "apps/cli/output/table.h"
 #include "apps/profile/grid.h"
+#include "apps/profile/recording.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
 #include "libmge/base/joined.h"
@@ -31,7 +32,7 @@ double most_operations_per_s(const Profile& profile, const Peak& peak, const Pro
     return most;
 }
 
-// Returns the fraction of the roofline: the lower of the limits by arithmetic and by memory.
+// Returns the fraction of the roofline: the lower of the limits by arithmetic and by what the data came from.
 std::optional<double> share_of_roof(const Profile& profile, const ProfileRow& row) {
     auto* peak = profile.roof();
     if (!peak || !row.operations || !row.bytes || !(*row.bytes > 0) || !(row.time > 0)) return {};
@@ -40,8 +41,8 @@ std::optional<double> share_of_roof(const Profile& profile, const ProfileRow& ro
     if (is_elsewhere) return {};
     // Winograd's algorithm does less work than is counted.
     double operations = row.step >= 0 ? *real_operations(profile.steps[size_t(row.step)]) : *row.operations;
-    double roof =
-        std::min(most_operations_per_s(profile, *peak, row), operations / *row.bytes * peak->bytes_per_s);
+    double bandwidth = peak->source_of(*row.bytes / row.time).bytes_per_s;
+    double roof = std::min(most_operations_per_s(profile, *peak, row), operations / *row.bytes * bandwidth);
     return operations / row.time / roof;
 }
 
@@ -87,6 +88,14 @@ std::vector<NamedNumber> summary_rows(const Profile& profile, const Shown& shown
     return rows;
 }
 
+// Returns " from memory, 60 GiB/s from L3, 200 GiB/s from L2".
+std::string caches_text(const Peak& peak) {
+    std::string result = peak.caches.empty() ? "" : " from memory";
+    for (auto& cache : peak.caches)
+        result += text(", ", scaled_text(cache.bytes_per_s, 1024, "B/s"), " from ", printable(cache.name));
+    return result;
+}
+
 void print_summary(std::ostream& stream, const Profile& profile, const Shown& shown,
                    const ShowOptions& options) {
     auto rows = summary_rows(profile, shown, options);
@@ -96,6 +105,7 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
         return;
     }
     stream << origin_text(profile) << '\n';
+    print_recording(stream, profile);
     if (shown.runs)
         stream << "runs: p50 " << time_text(shown.runs->median) << ", p99 " << time_text(shown.runs->p99)
                << ", fastest " << time_text(shown.runs->fastest) << '\n';
@@ -107,7 +117,7 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
                << (peak->byte_operations_per_s > 0
                        ? scaled_text(peak->byte_operations_per_s, 1000, "OP/s") + " of bytes, "
                        : "")
-               << scaled_text(peak->bytes_per_s, 1024, "B/s")
+               << scaled_text(peak->bytes_per_s, 1024, "B/s") << caches_text(*peak)
                << (peak->is_busy ? " (on a busy machine; it may be higher)" : "") << '\n';
 }
 
@@ -191,8 +201,10 @@ void print_rows(std::ostream& stream, const Profile& profile, const std::vector<
     bool is_above =
         std::ranges::any_of(rows, [&](auto& row) { return share_of_roof(profile, row).value_or(0) > 1; });
     if (is_above)
-        stream << "above 100% of roof: data lay in caches, or the algorithm needs fewer operations than are "
-                  "counted, or multiplies shorter numbers than its input's\n";
+        stream << "above 100% of roof: data lay in "
+               << (profile.roof()->caches.empty() ? "caches" : "registers")
+               << ", or the algorithm needs fewer operations than are counted, or multiplies shorter numbers "
+                  "than its input's\n";
 }
 
 void print_side(std::ostream& stream, const Profile& profile, ProfileSide side,
@@ -268,6 +280,13 @@ cli::Json or_null(const std::optional<T>& maybe) {
     return maybe ? cli::Json(*maybe) : cli::Json(nullptr);
 }
 
+cli::Json caches_json(const Peak& peak) {
+    cli::Json list = cli::Json::array();
+    for (auto& cache : peak.caches)
+        list.push_back({{"name", cache.name}, {"bytes_per_s", cache.bytes_per_s}});
+    return list;
+}
+
 cli::Json rows_json(const Profile& profile, const std::vector<ProfileRow>& rows) {
     cli::Json list = cli::Json::array();
     for (auto& row : rows) {
@@ -287,6 +306,7 @@ cli::Json rows_json(const Profile& profile, const std::vector<ProfileRow>& rows)
             json["index"] = row.step;
             json["real_operations"] = or_null(real_operations(step));
             json["bound"] = bound_name(limit.bound);
+            json["data_from"] = limit.source;
             json["reason"] = limit.reason;
             json["advice"] = limit.advice;
             json["algorithm"] = step.algorithm;
@@ -304,13 +324,14 @@ cli::Json rows_json(const Profile& profile, const std::vector<ProfileRow>& rows)
 
 Shown select(const Profile& profile, const ShowOptions& options) {
     auto statistic = options.selection.statistic;
-    Shown shown{total_time(profile, ProfileSide::device, statistic),
-                total_time(profile, ProfileSide::host, statistic),
-                {},
-                {},
-                profile.inner_steps,
-                findings_of(profile, step_times(profile, ProfileSide::device, false, statistic)),
-                times_of_runs(profile)};
+    Shown shown;
+    shown.device_total = total_time(profile, ProfileSide::device, statistic);
+    shown.host_total = total_time(profile, ProfileSide::host, statistic);
+    shown.inside = profile.inner_steps;
+    shown.base = share_base(profile, ProfileSide::device, statistic);
+    shown.findings =
+        findings_of(profile, step_times(profile, ProfileSide::device, false, statistic), shown.base);
+    shown.runs = times_of_runs(profile);
     std::ranges::stable_sort(shown.inside, std::ranges::greater{}, &ProfileInnerStep::total);
     if (options.selection.top && shown.inside.size() > options.selection.top)
         shown.inside.resize(options.selection.top);
@@ -334,7 +355,7 @@ void print(std::ostream& stream, const Profile& profile, const Shown& shown, con
     bool is_whole = options.selection.types.empty() && !options.selection.name_pattern &&
                     options.selection.aggregate == Aggregate::none;
     if (everything && is_whole && options.style == Style::table && !options.names_only)
-        print(stream, shown.findings);
+        print(stream, shown.findings, shown.base);
     if (only == Only::host || (everything && options.show_host)) {
         if (everything) stream << '\n';
         print_side(stream, profile, ProfileSide::host, shown.host, shown.host_total, options);
@@ -344,6 +365,7 @@ void print(std::ostream& stream, const Profile& profile, const Shown& shown, con
 cli::Json to_json(const Profile& profile, const Shown& shown) {
     cli::Json json{{"origin", origin_text(profile)},
                    {"model", profile.model},
+                   {"recording", recording_json(profile)},
                    {"total_device_time_s", or_null(shown.device_total)},
                    {"total_host_time_s", or_null(shown.host_total)}};
     json["devices"] = cli::Json::array();
@@ -353,11 +375,13 @@ cli::Json to_json(const Profile& profile, const Shown& shown) {
     json["peak"] = peak ? cli::Json{{"operations_per_s", peak->operations_per_s},
                                     {"bytes_per_s", peak->bytes_per_s},
                                     {"byte_operations_per_s", peak->byte_operations_per_s},
+                                    {"caches", caches_json(*peak)},
                                     {"busy", peak->is_busy}}
                         : cli::Json(nullptr);
     json["device"] = rows_json(profile, shown.device);
     json["host"] = rows_json(profile, shown.host);
     json["inside"] = inside_json(shown.inside);
+    json["share_base"] = to_json(shown.base);
     json["findings"] = to_json(shown.findings);
     json["runs"] = shown.runs ? cli::Json{{"p50_s", shown.runs->median},
                                           {"p99_s", shown.runs->p99},

@@ -21,6 +21,7 @@ struct Shown {
     std::vector<ProfileRow> device, host;
     std::vector<ProfileInnerStep> inside;  // in nested graphs, longest first
     std::vector<Finding> findings;         // regardless of the selection
+    ShareBase base;                        // shares of device times are fractions of it
     // Seconds of whole runs; nullopt: the profile has none.
     struct Runs {
         double median = 0, p99 = 0, fastest = 0;

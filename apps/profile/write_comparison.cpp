@@ -11,7 +11,7 @@ void write_side(JsonWriter& json, std::string_view key, const Profile& profile, 
     json.object_member(key, [&] {
         json.member("model", profile.model);
         json.member("origin", origin_text(profile));
-        json.member("version", profile.version);
+        write_recording(json, profile);
         json.member("total", total);
     });
 }
@@ -25,6 +25,13 @@ void write_comparison(std::ostream& stream, const Comparison& comparison, const 
     json.object([&] {
         write_side(json, "before", before, comparison.total_before);
         write_side(json, "after", after, comparison.total_after);
+        json.list_member("recorded", comparison.recorded, [&](const Difference& difference) {
+            json.object([&] {
+                json.member("name", difference.name);
+                json.member("before", difference.before);
+                json.member("after", difference.after);
+            });
+        });
         json.list_member("changes", comparison.changes, [&](const Change& change) {
             json.object_on_line([&] {
                 json.member("name", change.name);

@@ -5,6 +5,7 @@
 #include "apps/profile/files.h"
 #include "apps/profile/findings.h"
 #include "apps/profile/page.h"
+#include "apps/profile/recording.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
 #include "libmge/base/json_writer.h"
@@ -28,6 +29,7 @@ public:
           profile_(profile),
           options_(options),
           times_(step_times(profile, ProfileSide::device, false, options.statistic)),
+          base_(share_base(profile, ProfileSide::device, options.statistic)),
           least_(step_times(profile, ProfileSide::device, false, RunStatistic::min)),
           most_(step_times(profile, ProfileSide::device, false, RunStatistic::max)) {
         choose_steps();
@@ -43,7 +45,7 @@ public:
         json_.object([&] {
             json_.member("model", profile_.model);
             json_.member("subtitle", origin_text(profile_));
-            json_.member("version", profile_.version);
+            write_recording(json_, profile_);
             json_.member("graph_page", options_.graph_page);
             json_.member("runs_total", profile_.runs_total);
             json_.member("median_run", median_run(profile_));
@@ -56,6 +58,12 @@ public:
                     json_.member("operations_per_s", roof->operations_per_s);
                     json_.member("bytes_per_s", roof->bytes_per_s);
                     json_.member("busy", roof->is_busy);
+                    json_.list_member("caches", roof->caches, [&](auto& cache) {
+                        json_.object([&] {
+                            json_.member("name", cache.name);
+                            json_.member("bytes_per_s", cache.bytes_per_s);
+                        });
+                    });
                 });
             else
                 json_.value(std::nullopt);
@@ -154,11 +162,13 @@ private:
     }
 
     void write_findings() {
-        auto findings = findings_of(profile_, times_);
+        profile::write(json_, base_);
+        auto findings = findings_of(profile_, times_, base_);
         json_.list_member("findings", findings, [&](auto& finding) {
             json_.object([&] {
                 json_.member("step", finding.step < 0 ? -1 : place_[size_t(finding.step)]);
                 json_.member("title", finding.title);
+                json_.member("shapes", finding.shapes);
                 json_.member("time", finding.seconds);
                 json_.member("share", finding.share);
                 json_.member("count", finding.count);
@@ -186,6 +196,7 @@ private:
             json_.member("bytes", step.bytes);
             json_.member("of_roof", limit.of_roof);
             json_.member("bound", bound_name(limit.bound));
+            json_.member("data_from", limit.source);
             if (auto* roof = profile_.roof())
                 json_.member("most_operations_per_s", profile_.most_operations_per_s(*roof, step));
             json_.member("inputs", shapes_text(profile_.input_shapes(step), " "));
@@ -275,7 +286,9 @@ private:
     JsonWriter json_;
     const Profile& profile_;
     const HtmlOptions& options_;
-    std::vector<std::optional<double>> times_, least_, most_;
+    std::vector<std::optional<double>> times_;
+    ShareBase base_;
+    std::vector<std::optional<double>> least_, most_;
     std::vector<int> shown_, place_;  // steps on the page; position of each step there, or -1
     std::vector<Placed> spans_;
     std::vector<ProfileTrack> tracks_;

@@ -108,6 +108,14 @@ def test_operators_have_parameters_shapes_and_weights(run_tool, image_model, tmp
     assert weight["min"] <= weight["mean"] <= weight["max"] and weight["zeros"] == 0
 
 
+def test_file_and_operators_are_described(run_tool, image_model, tmp_path):
+    data, _, _ = page_of(run_tool, image_model, tmp_path)
+    info = run_tool("mge-dump", "info", image_model).result
+    assert data["facts"] == {**info["metadata"], "format": "mge"}
+    assert set(data["docs"]) == {node["op"] for node in data["nodes"]}
+    assert all(data["docs"].values())
+
+
 def test_times_of_a_profile(run_tool, blocks_model, tmp_path):
     profile = profile_of(run_tool, blocks_model, tmp_path / "run.json")
     data, ran, _ = page_of(run_tool, blocks_model, tmp_path, "--profile", profile)

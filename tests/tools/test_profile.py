@@ -41,6 +41,36 @@ def test_profile_follows_its_schema(profile):
     assert any(len(s["sources"]) > 1 for s in content["steps"])
 
 
+def test_a_profile_contains_how_it_was_recorded(run_tool, small_model, tmp_path):
+    path, new = tmp_path / "run.json", tmp_path / "a b"
+    flags = ("--iter=3", "--precision", "relaxed", "--graph-opt-level=1", "--profile", path)
+    assert run_tool("load_and_run", small_model, *flags).code == 0
+    content = check_against_schema(path)
+    recording = content["recording"]
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", recording["date"])
+    assert recording["command"][0] == "load_and_run" and str(small_model) in recording["command"]
+    options = {o["name"]: o["value"] for o in recording["options"]}
+    assert options == {"precision": "relaxed", "graph_opt_level": "1"}
+    assert f"mge {content['version']}" in recording["libraries"]
+
+    recording["command"] = ["load_and_run", "a b.mge", "it's"]
+    path.write_text(json.dumps(content))
+    shown = run_tool("mge-profile", "show", path)
+    assert f"recorded {recording['date']} by mge" in shown.out
+    assert "command: load_and_run 'a b.mge' 'it'\\''s'\n" in shown.out
+    assert "options: graph_opt_level=1, precision=relaxed\n" in shown.out
+    assert shown.result["recording"]["options"] == options
+
+    del content["recording"]
+    new.write_text(json.dumps(content))
+    assert "recorded" not in run_tool("mge-profile", "show", new).out
+    compared = run_tool("mge-profile", "diff", path, new)
+    differences = {d["name"]: d for d in compared.result["recorded_differently"]}
+    assert differences["precision"] == {"name": "precision", "before": "relaxed", "after": ""}
+    assert re.search(r"precision +relaxed +-\n", compared.out)
+    assert "threads" not in differences
+
+
 def test_steps_add_up_to_the_runs(profile):
     path, report = profile
     content = json.loads(path.read_text())
@@ -132,7 +162,7 @@ def test_missing_host_times(run_tool, profile):
 def test_units_are_of_one_kind(run_tool, profile):
     """Bytes by 1024, operations by 1000."""
     out = run_tool("mge-profile", "show", profile[0], "--top", "0", "--peak").out
-    peaks = r"measured peak: [\d.]+ [GT]FLOP/s, [\d.]+ [GT]OP/s of bytes, [\d.]+ [MG]iB/s"
+    peaks = r"measured peak: [\d.]+ [GT]FLOP/s, [\d.]+ [GT]OP/s of bytes, [\d.]+ [MGT]iB/s"
     assert re.search(peaks, out)
     assert not re.search(r"\d [KMGT](B|FLO)\b", out)
 
@@ -293,6 +323,8 @@ def test_diff_as_a_page(run_tool, profile, tmp_path):
     data = json.loads(Scripts(out.read_text()).texts["data"])
     assert len(data["changes"]) == len(content["steps"])
     assert math.isclose(data["changes"][0]["difference"], 2e-3, rel_tol=1e-6)
+    assert [d["name"] for d in data["recorded"]] == ["model"]
+    assert data["before"]["recording"]["command"].startswith("load_and_run ")
 
 
 @needs_browser
@@ -327,14 +359,93 @@ def test_findings_put_equal_steps_together(run_tool, profile, tmp_path):
     first, second = done.result["findings"]
     assert (first["count"], first["time_s"]) == (4, pytest.approx(8e-3))
     assert first["title"] == "equal0 and 3 equal steps" and second["title"] == "alone"
-    assert "1. equal0 and 3 equal steps: 8.000 ms, 61.5% of a run" in done.out
+    assert "1. equal0 and 3 equal steps: 8.000 ms, 61.5%\n" in done.out
+    assert "findings (shares of 13.000 ms, the sum of the steps' median times)\n" in done.out
     assert done.result["runs"]["p50_s"] == pytest.approx(13e-3)
+
+
+def edited(content, steps, milliseconds, path):
+    """A profile of these steps, whose runs all take so long."""
+    content["steps"], content["inner_steps"] = steps, []
+    ends = [round(1e6 * sum(milliseconds[: i + 1])) for i in range(len(steps))]
+    for run in content["runs"]:
+        run["ends_ns"] = ends
+    for value in content["values"]:
+        value.update(first_step=-1, last_step=-1)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_findings_name_what_is_unlike_the_others(run_tool, profile, tmp_path):
+    """A step far longer than others of its type; and moves as one finding, not twice."""
+    content = json.loads(profile[0].read_text())
+    step = content["steps"][0] | {"workspace": 0, "operations": 1e6, "bytes": 1e6, "sources": []}
+    step.pop("workspace_offset", None)
+    step["outputs"] = []
+    move = step | {"op": "transpose", "operations": None, "name": "flip"}
+    layers = [step | {"name": f"layer{i}", "algorithm": f"a{i}"} for i in range(5)]
+    steps = [*layers, move, move | {"name": "flop"}]
+    file = edited(content, steps, [1, 1, 10, 1, 1, 3, 4], tmp_path / "edited.json")
+    done = run_tool("mge-profile", "show", file)
+    first, second = done.result["findings"][:2]
+    assert first["title"] == "layer2"
+    assert f"10 times as long as most of the 5 {step['op']} steps" in first["reason"]
+    assert first["shapes"].count(" -> ") == 1 and first["shapes"] in done.out
+    assert second["title"] == "2 steps that only move data" and second["step"] == 6
+    assert "the costliest is flop, 4.000 ms" in second["reason"]
+    assert not [f for f in done.result["findings"] if f["title"].startswith("fl")]
+
+
+@pytest.mark.parametrize(
+    "statistic, total, words", [("median", 2.2e-3, "median times"), ("max", 13e-3, "longest times")]
+)
+def test_all_shares_are_of_one_time(run_tool, profile, tmp_path, statistic, total, words):
+    """On a busy machine another step is disturbed in each run: the median run takes longer than all
+    steps in the median."""
+    content = json.loads(profile[0].read_text())
+    step = content["steps"][0] | {"workspace": 0, "inputs": [], "outputs": [], "sources": []}
+    step.pop("workspace_offset", None)
+    content["steps"] = [step | {"name": "a"}, step | {"name": "b", "algorithm": "another"}]
+    content["inner_steps"] = []
+    for value in content["values"]:
+        value.update(first_step=-1, last_step=-1)
+    times = [(2.0, 0.2), (9.0, 0.2), (2.0, 4.0)]
+    content["runs"] = [
+        {"thread": 0, "start_ns": 20_000_000 * i, "ends_ns": [int(a * 1e6), int((a + b) * 1e6)]}
+        for i, (a, b) in enumerate(times)
+    ]
+    content["runs_total"] = 3
+    file, page = tmp_path / "busy.json", tmp_path / "busy.html"
+    file.write_text(json.dumps(content))
+    flags = (file, "--statistic", statistic)
+    shown = run_tool("mge-profile", "show", *flags)
+    assert run_tool("mge-profile", "export", *flags, "--html", page).code == 0
+    data = json.loads(Scripts(page.read_text()).texts["data"])
+    base = shown.result["share_base"]
+    assert base["time_s"] == pytest.approx(total)
+    assert base["time_s"] == pytest.approx(shown.result["total_device_time_s"])
+    assert data["share_base"] == {
+        "time": base["time_s"],
+        "what": base["what"],
+        "remark": base["remark"],
+    }
+    assert ("machine was busy" in base["remark"]) == (statistic == "median")
+    assert base["remark"] in shown.out
+    assert words in base["what"]
+    for result in (shown.result["findings"], data["findings"]):
+        assert [f["share"] for f in result] == pytest.approx(
+            [f.get("time_s", f.get("time")) / total for f in result]
+        )
+        assert sum(f["share"] for f in result) == pytest.approx(1)
+    for row in shown.result["device"]:
+        assert f"{100 * row['time_s'] / total:.1f}%" in shown.out
 
 
 def test_limits_of_steps(run_tool, profile, tmp_path):
     """By the machine's peaks: 1 GFLOP/s, 1 GB/s."""
     content = json.loads(profile[0].read_text())
     peak = {"operations_per_s": 1e9, "bytes_per_s": 1e9, "busy": False}
+    peak["caches"] = [{"name": "L2", "bytes_per_s": 4e9}, {"name": "L1", "bytes_per_s": 8e9}]
     content["host"]["peak"] = peak
     step = content["steps"][0] | {"inputs": [], "outputs": [], "workspace": 0}
     step.pop("workspace_offset", None)
@@ -343,6 +454,7 @@ def test_limits_of_steps(run_tool, profile, tmp_path):
         "memory bandwidth": (1e6, 8e6, 10_000_000),
         "kernel efficiency": (1e6, 1e6, 10_000_000),
         "overhead": (10.0, 10.0, 3_000),
+        "cache bandwidth": (1e6, 3e7, 10_000_000),
     }
     content["steps"], ends, at = [], [], 0
     for name, (operations, size, duration) in cases.items():
@@ -359,6 +471,9 @@ def test_limits_of_steps(run_tool, profile, tmp_path):
     rows = run_tool("mge-profile", "show", file).result["device"]
     assert {row["name"]: row["bound"] for row in rows} == {name: name for name in cases}
     assert all(row["reason"] and row["advice"] for row in rows)
+    (cached,) = [row for row in rows if row["name"] == "cache bandwidth"]
+    assert cached["data_from"] == "L2" and "75 % of the rate of the L2 cache" in cached["reason"]
+    assert cached["share_of_roof"] == pytest.approx(0.75)
 
 
 # --- trace.get_profile ---------------------------------------------------------------------------

@@ -142,7 +142,8 @@ def test_page_in_a_browser(run_tool, request, tmp_path, source):
     assert page.counts["timeline"]["rect"] > min(steps, 3)
     assert page.counts["memory"]["path"] == 1
     assert page.counts["roofline"]["circle"] >= 1
-    assert page.counts["roofline"].get("path", 0) == (0 if source == "megengine" else 1)
+    peak = json.loads(Scripts(out.read_text()).texts["data"])["peak"]
+    assert page.counts["roofline"].get("path", 0) == (1 + len(peak["caches"]) if peak else 0)
     assert page.counts["types"]["tr"] >= 2
     assert page.counts["steps"]["tr"] == steps + 1
     assert page.counts["steps"].get("img", 0) == 0
@@ -164,17 +165,28 @@ def test_a_page_draws_workspaces(run_tool, profile, tmp_path):
 
 # Writes measurements of a browser into the page: how far texts exceed their drawings, and where the
 # columns of the operators end relative to the part that needs no scrolling.
-PROBE = """
+PROBE = r"""
 <script>
 const beyond = [...document.querySelectorAll(".chart svg")].flatMap((svg) =>
   [...svg.querySelectorAll("text")].filter((t) => !t.closest("[clip-path]")).map((t) => {
     const box = t.getBBox();
     return [t.textContent, Math.max(-box.x, box.x + box.width - svg.clientWidth)];
   }).filter(([, pixels]) => pixels > 0));
+// Names of lines that lie on each other: boxes along the lines, which all rise alike.
+const names = [...document.querySelectorAll("#roofline text.name")].map((t) => {
+  const [, angle, px, py] = /rotate\((\S+) (\S+) (\S+)\)/.exec(t.getAttribute("transform"));
+  const r = -angle * Math.PI / 180, box = t.getBBox();
+  const left = box.x + px * Math.cos(r) - py * Math.sin(r) - px;
+  const top = box.y + px * Math.sin(r) + py * Math.cos(r) - py;
+  return { text: t.textContent, left, top, right: left + box.width, bottom: top + box.height };
+});
+const overlaps = names.flatMap((a, i) => names.slice(i + 1).filter((b) =>
+  a.left < b.right && b.left < a.right && a.top + 2 < b.bottom - 2 && b.top + 2 < a.bottom - 2
+).map((b) => [a.text, b.text]));
 const holder = document.getElementById("steps").parentElement.getBoundingClientRect();
 const columns = [...document.querySelectorAll("#steps th")].map((th) =>
   [th.textContent, th.getBoundingClientRect().right - holder.right]);
-document.documentElement.setAttribute("data-probe", JSON.stringify({ beyond, columns }));
+document.documentElement.setAttribute("data-probe", JSON.stringify({ beyond, columns, overlaps }));
 </script>
 """
 
@@ -200,6 +212,31 @@ def test_page_is_named_after_the_file_and_shows_its_folder(run_tool, profile, tm
     assert text_of(page, "title") == "net.mge"
     assert [e["text"] for e in page.all if e["tag"] == "title"][0] == "net.mge – mge-profile"
     assert [e["text"] for e in page.all if e["tag"] == "p" and e["text"] == path]
+
+
+@needs_browser
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_page_shows_how_it_was_recorded(run_tool, profile, tmp_path, is_known):
+    recording = {"date": "2026-11-29T12:38:31Z", "commit": "0123456789ab", "libraries": "mge 1.0.0"}
+    recording |= {"command": ["load_and_run", "<b>.mge"], "options": []}
+    recording["options"].append({"name": "precision", "value": "relaxed"})
+    if not is_known:
+        recording = dict.fromkeys(("date", "commit", "libraries"), "") | {
+            "command": [],
+            "options": [],
+        }
+    page, _ = page_of(run_tool, profile[0], tmp_path, recording=recording, model="net.mge")
+    lines = [e["text"] for e in page.of("recording", "p")]
+    version = json.loads(profile[0].read_text())["version"]
+    assert lines == (
+        [
+            "2026-11-29 12:38 UTC · mge 1.0.0, commit 0123456789ab",
+            "load_and_run '<b>.mge'",
+            "options: precision=relaxed",
+        ]
+        if is_known
+        else [f"mge {version}"]
+    )
 
 
 @needs_browser
@@ -229,6 +266,34 @@ def test_page_explains_points_above_the_roof(run_tool, profile, tmp_path, share)
 
 
 @needs_browser
+@pytest.mark.parametrize("width", [500, 1300, 2560])
+def test_the_roofs_of_caches_have_labels(run_tool, profile, tmp_path, width):
+    content = json.loads(profile[0].read_text())
+    peak = {"operations_per_s": 4e11, "bytes_per_s": 3e10, "busy": False}
+    rates = {"L3": 1e11, "L2": 4e11, "L1": 9e11}
+    peak["caches"] = [{"name": name, "bytes_per_s": rate} for name, rate in rates.items()]
+    # Above memory, by data from the second cache.
+    content["steps"][0].update(operations=1e6, bytes=1e6, algorithm="plain")
+    for run in content["runs"]:
+        run["ends_ns"] = [4000 + 1000 * i for i in range(len(content["steps"]))]
+        run.pop("begins_ns", None)
+    page, found = page_of(
+        run_tool,
+        profile[0],
+        tmp_path,
+        host=content["host"] | {"peak": peak},
+        steps=content["steps"],
+        runs=content["runs"],
+        flags=[f"--window-size={width},2400"],
+    )
+    texts = [e["text"] for e in page.of("roofline", "text")]
+    for name in ("memory", *rates):
+        assert [t for t in texts if t.startswith(name + " ")], name
+    assert found["beyond"] == [] and found["overlaps"] == []
+    assert "dashed lines" in text_of(page, "roofline-hint")
+
+
+@needs_browser
 @pytest.mark.parametrize("width", [1000, 1300])
 def test_no_label_is_cut_and_rates_need_no_scrolling(run_tool, profile, tmp_path, width):
     long = [
@@ -250,6 +315,39 @@ def test_looks_of_the_page(run_tool, profile, tmp_path, width, scheme):
     out = tmp_path / "page.html"
     assert run_tool("mge-profile", "export", profile[0], "--html", out).code == 0
     assert looks_of(out, tmp_path, width, scheme) == {"wide": [], "faint": []}
+
+
+@needs_browser
+def test_a_page_of_many_steps_has_few_elements(run_tool, profile, tmp_path):
+    """Rows out of sight and boxes narrower than a pixel are no elements; a link finds its row."""
+    content = json.loads(profile[0].read_text())
+    step, value = content["steps"][0], content["values"][0]
+    step |= {"origins": [], "inputs": [], "workspace": 0}
+    step.pop("workspace_offset", None)
+    count = 4000
+    content["steps"] = [step | {"name": f"step{i}", "outputs": [i]} for i in range(count)]
+    place = {"place": "arena", "bytes": 64, "shape": [16], "dtype": "float32"}
+    content["values"] = [
+        value | place | {"name": f"v{i}", "offset": i % 9 * 64, "first_step": i, "last_step": i}
+        for i in range(count)
+    ]
+    ends = [10_000 * (i + 1) + i % 7 for i in range(count)]
+    content["runs"] = [{"thread": 0, "start_ns": 0, "ends_ns": ends}]
+    content |= {"runs_total": 1, "inner_steps": [], "operators": []}
+    file, out = tmp_path / "many.json", tmp_path / "page.html"
+    file.write_text(json.dumps(content))
+    assert run_tool("mge-profile", "export", file, "--html", out).code == 0
+    page = Elements(dom_of(out.as_uri() + "#step=step3210", tmp_path))
+    assert "data-error" not in page.all[0]["attributes"]
+    rows = page.of("steps", "tr")
+    (chosen,) = [r for r in rows if r["attributes"].get("class") == "chosen"]
+    assert chosen["text"].startswith("step3210")
+    assert len(rows) < 100 and len(page.all) < 5000
+    table = next(e for e in page.all if e["attributes"].get("id") == "steps")
+    assert table["attributes"]["aria-rowcount"] == str(count + 1)
+    assert (
+        len(page.of("memory", "rect")) < 100 < len(page.of("memory", "path")[0]["attributes"]["d"])
+    )
 
 
 def test_page_holds_runs_findings_and_limits(run_tool, profile, tmp_path):

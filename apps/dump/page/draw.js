@@ -40,7 +40,7 @@ function drawOpen(b, t, k, sight) {
   context.font = "600 12px system-ui, sans-serif";
   context.textAlign = "left";
   const f = folds[b.index];
-  context.fillText(f.name + (profile && profile.total > 0 ? `  ${asShare(f.time / profile.total)}` : ""), Math.max(b.x, Math.min(sight.x0, b.x + b.w - 120)) + 8, y + 16, b.w - 12);
+  context.fillText(f.name + (profile && profile.share_base.time > 0 ? `  ${asShare(f.time / profile.share_base.time)}` : ""), Math.max(b.x, Math.min(sight.x0, b.x + b.w - 120)) + 8, y + 16, b.w - 12);
 }
 
 function drawEdges(scene, sight, t, k) {
@@ -97,7 +97,7 @@ function drawBox(b, t, k) {
   const size = 12 * item.scale;
   if (profile && item.time > 0 && b.h * k > 4) {
     context.fillStyle = t.heat;
-    context.fillRect(b.x, b.y + b.h - 4, b.w * Math.min(1, item.time / profile.total), 4);
+    context.fillRect(b.x, b.y + b.h - 4, b.w * Math.min(1, item.time / profile.share_base.time), 4);
   }
   if (size * k >= smallestText) drawLines(item.lines, b, size, t);
 }

@@ -34,7 +34,7 @@ function showOverview() {
   const list = element("dl", { class: "cards" }, null, panel);
   cards(list, [
     ["operators", String(root.operators)], ["work", asCount(root.flops, "FLOP")], ["weights", asBytes(root.weights)],
-    ...(profile ? [[root.parent < 0 ? "time of a run" : "time", asTime(root.time)], ["share", asShare(profile.total > 0 ? root.time / profile.total : 0)]] : []),
+    ...(profile ? [["time", asTime(root.time)], ["share", asShare(profile.share_base.time > 0 ? root.time / profile.share_base.time : 0)]] : []),
   ]);
   if (profile && root.parent < 0) showProfile();
   if (profile) showCostliest(root);
@@ -44,12 +44,17 @@ function showOverview() {
   }
   element("h3", {}, "Operators by type", panel);
   element("p", {}, root.types.join(", "), panel);
+  if (root.parent < 0) {
+    element("h3", {}, "File", panel);
+    rows(panel, Object.entries(data.facts).map(([name, fact]) => [name, fact.length > 400 ? fact.slice(0, 400) + "…" : fact]));
+  }
   element("p", { class: "hint" }, "Click a box for its details, double-click a part to open it. Drag to move, turn the wheel to zoom. Keys: arrows, Enter, Backspace, + − 0, [ ] and /.", panel);
 }
 function showProfile() {
   element("p", { class: "hint" }, `${profile.file}: ${profile.origin}`, panel);
   if (profile.page) element("a", { href: profile.page }, "The page of the profile", element("p", {}, null, panel));
   element("h3", {}, "Where the time goes", panel);
+  element("p", { class: "hint" }, baseText(profile.share_base), panel);
   showFindings(element("ol", { class: "findings" }, null, panel), profile.findings, (index) => {
     const s = steps.find((step) => step.index === index);
     if (s && s.nodes.length) reveal(Operator, s.nodes[0]);
@@ -79,7 +84,7 @@ function showFold(f) {
   button("Open this part (Enter)", panel, () => openFold(f.index));
   cards(element("dl", { class: "cards" }, null, panel), [
     ["operators", String(f.operators)], ["work", asCount(f.flops, "FLOP")], ["weights", asBytes(f.weights)],
-    ...(profile ? [["time", asTime(f.time)], ["share", asShare(profile.total > 0 ? f.time / profile.total : 0)]] : []),
+    ...(profile ? [["time", asTime(f.time)], ["share", asShare(profile.share_base.time > 0 ? f.time / profile.share_base.time : 0)]] : []),
   ]);
   if (profile) showCostliest(f);
   element("h3", {}, "Operators by type", panel);
@@ -89,6 +94,7 @@ function showFold(f) {
 function showOperator(n) {
   element("h2", {}, n.name, panel);
   element("p", { class: "hint" }, `${n.op}, in ${pathOf(n.fold).map((f) => foldName(folds[f])).join(" › ")}`, panel);
+  element("p", {}, data.docs[n.op], panel);
   const s = stepOf(n);
   if (s) showTime(n, s);
   const facts = [];
@@ -105,7 +111,7 @@ function showOperator(n) {
 }
 function showTime(n, s) {
   element("h3", {}, "Time", panel);
-  rows(panel, [["time", `${asTime(s.time)}, ${asShare(s.share)} of a run`], ["algorithm", s.algorithm || none],
+  rows(panel, [["time", `${asTime(s.time)}, ${asShare(s.share)}`], ["algorithm", s.algorithm || none],
     ["bound by", s.bound], ...(s.of_roof === null ? [] : [["of the roof", asShare(s.of_roof)]])]);
   if (s.reason) element("p", {}, s.reason[0].toUpperCase() + s.reason.slice(1) + ".", panel);
   if (s.advice) element("p", {}, `Try: ${s.advice}.`, panel);

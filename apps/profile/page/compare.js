@@ -3,8 +3,13 @@ const fileOf = (model) => (model || "profile").split("/").pop();
 const { before, after } = data, changes = data.changes;
 byId("title").textContent = fileOf(before.model) === fileOf(after.model) ? `${fileOf(before.model)}: before and after` : `${fileOf(before.model)} and ${fileOf(after.model)}`;
 document.title = byId("title").textContent + " – mge-profile diff";
-byId("before").textContent = `before: ${before.model}, ${before.origin}`;
-byId("after").textContent = `after: ${after.model}, ${after.origin}`;
+for (const [id, side] of Object.entries({ before, after })) {
+  element("p", { class: "hint" }, `${id}: ${side.model}, ${side.origin}`, byId(id));
+  showRecording(byId(id), "", side.recording);
+}
+byId("recorded").hidden = !data.recorded.length;
+const orDash = (key) => (d) => d[key] || none;
+makeTable(byId("circumstances"), [plain("what", (d) => d.name, { sticky: true }), plain("before", orDash("before")), plain("after", orDash("after"))], data.recorded);
 const signed = (d) => (d < 0 ? "−" : "+") + asTime(Math.abs(d));
 const ratio = (b, a) => b > 0 && a !== null ? a / b : null;
 const times = (r) => r === null ? none : r.toFixed(3) + "×";

@@ -2,9 +2,9 @@
 const file = (data.model || "Profile").split("/").pop() || data.model;
 byId("title").textContent = file;
 document.title = file + " – mge-profile";
-byId("subtitle").textContent = [data.subtitle, data.version && `MGE ${data.version}`, data.date].filter(Boolean).join(" · ");
-byId("command").textContent = data.command || (data.model !== file ? data.model : "");
-if (data.graph_page) element("a", { href: data.graph_page }, "The graph of the model", element("p", {}, null, byId("command").parentElement));
+byId("subtitle").textContent = data.subtitle;
+showRecording(byId("recording"), data.model !== file ? data.model : "", data.recording);
+if (data.graph_page) element("a", { href: data.graph_page }, "The graph of the model", element("p", {}, null, byId("recording")));
 
 const durations = data.runs.map((r) => r.duration).sort((a, b) => a - b);
 const quantile = (q) => durations.length ? durations[Math.min(durations.length - 1, Math.floor(q * durations.length))] : null;
@@ -31,7 +31,7 @@ function drawRuns() {
   const most = Math.max(...counts), x = (d) => 4 + Math.min(1, (d - low) / (high - low)) * (width - 8);
   counts.forEach((n, i) => {
     if (!n) return;
-    const bar = element("rect", { class: "run", x: 4 + i / bins * (width - 8), y: 52 - 40 * n / most, width: Math.max(1, (width - 8) / bins - 1), height: 40 * n / most }, null, svg);
+    const bar = element("rect", { class: "run", x: 4 + i / bins * (width - 8), y: 52 - 34 * n / most, width: Math.max(1, (width - 8) / bins - 1), height: 34 * n / most }, null, svg);
     withTip(bar, `${n} runs around ${asTime(low + (i + 0.5) / bins * (high - low))}`);
   });
   for (const [name, d] of [["p50", quantile(0.5)]]) {

@@ -29,17 +29,34 @@ function drawMemory() {
   const ticks = niceTicks(0, end, Math.max(2, (width - left) / 130)), words = isTime ? timeUnit(ticks) : String;
   for (const t of ticks) label(svg, left + t / end * (width - left - 8), bottom + 14, words(t), width);
   label(svg, (left + width) / 2, height - 6, isTime ? "time in the run" : "step", width);
+  // If there are very many boxes, those that are hardly a pixel wide become one path for each colour.
+  const mergesBelow = memory.boxes.length > 2000 ? 1.5 : 0, merged = new Map(), pixels = new Set();
+  const nameOf = (box) => `${box.name}, ${asBytes(box.bytes)}`;
   for (const box of memory.boxes) {
-    const rect = element("rect", {
-      class: "step", x: x(box.first), y: y(box.offset + box.bytes), width: Math.max(0.5, x(box.last + 1) - x(box.first) - 0.5),
-      height: Math.max(0.5, y(box.offset) - y(box.offset + box.bytes) - 0.5),
-      ...(box.workspace ? { class: "step workspace" } : { fill: box.step < 0 ? "#8a94a3" : colourOf(steps[box.step]), "fill-opacity": 0.75 }),
-    }, null, svg);
-    withTip(rect, `${box.name}\n${asBytes(box.bytes)} at ${asBytes(box.offset)}\n` + (box.first === box.last ? `step ${box.first}` : `steps ${box.first} to ${box.last}`));
-    if (box.step >= 0) rect.addEventListener("click", () => choose(box.step, true));
-    const w = x(box.last + 1) - x(box.first), h = y(box.offset) - y(box.offset + box.bytes), text = shorten(`${box.name}, ${asBytes(box.bytes)}`, w - 8);
-    if (h > 15 && w > 60 && text && !box.workspace) element("text", { class: "on", x: x(box.first) + 4, y: y(box.offset + box.bytes / 2) + 4 }, text, svg);
+    const at = x(box.first), w = x(box.last + 1) - at, upper = y(box.offset + box.bytes), h = y(box.offset) - upper;
+    const fill = box.workspace ? "workspace" : box.step < 0 ? "#8a94a3" : colourOf(steps[box.step]);
+    if (w < mergesBelow) {
+      const pixel = `${Math.floor(at)} ${Math.floor(upper)} ${Math.floor(h)}`;
+      if (!pixels.has(pixel)) merged.set(fill, (merged.get(fill) || "") + `M${at.toFixed(1)} ${upper.toFixed(1)}h1v${Math.max(0.5, h - 0.5).toFixed(1)}h-1z`);
+      pixels.add(pixel);
+      continue;
+    }
+    element("rect", { x: at.toFixed(2), y: upper.toFixed(2), width: Math.max(0.5, w - 0.5).toFixed(2), height: Math.max(0.5, h - 0.5).toFixed(2), ...(box.workspace ? { class: "step workspace" } : { class: "step", fill, "fill-opacity": 0.75 }) }, null, svg);
+    if (h > 15 && w > 60 && !box.workspace && shorten(nameOf(box), w - 8)) element("text", { class: "on", x: at + 4, y: upper + h / 2 + 4 }, shorten(nameOf(box), w - 8), svg);
   }
+  for (const [fill, d] of merged) element("path", { class: fill === "workspace" ? "step workspace" : "step", d, ...(fill === "workspace" ? {} : { fill, "fill-opacity": 0.75 }) }, null, svg);
+  const boxAt = (event) => {
+    if (!event.target.classList.contains("step")) return null;
+    const near = (box) => event.offsetX >= x(box.first) - 1 && event.offsetX <= Math.max(x(box.last + 1), x(box.first) + 1) && event.offsetY >= y(box.offset + box.bytes) - 1 && event.offsetY <= y(box.offset) + 1;
+    return memory.boxes.findLast(near);
+  };
+  svg.addEventListener("pointermove", (event) => {
+    const box = boxAt(event);
+    if (box) showTip(event, `${box.name}\n${asBytes(box.bytes)} at ${asBytes(box.offset)}\n` + (box.first === box.last ? `step ${box.first}` : `steps ${box.first} to ${box.last}`));
+    else hideTip();
+  });
+  svg.addEventListener("pointerleave", hideTip);
+  svg.addEventListener("click", (event) => { const box = boxAt(event); if (box && box.step >= 0) choose(box.step, true); });
   const path = live.map((b, i) => `${i ? "L" : "M"}${x(i)} ${y(b)}H${x(i + 1)}`).join("");
   element("path", { d: path, class: "total" }, null, svg);
   element("circle", { class: "peak", cx: (x(peakAt) + x(peakAt + 1)) / 2, cy: y(peak), r: 4 }, null, svg);

@@ -22,7 +22,6 @@ const groupColumns = (title) => [
 ];
 makeTable(byId("types"), groupColumns("type"), grouped((s) => s.type));
 
-const lines = new Map();
 // Columns that are looked at first need no scrolling; long words come last.
 const stepColumns = [
   plain("name", (s) => s.name || s.type, { sticky: true, long: true }),
@@ -60,15 +59,13 @@ for (const [key, g] of Object.entries(groupings)) element("option", { value: key
 let current = null;
 
 function fillOperators() {
-  lines.clear();
   const grouping = groupings[byId("group").value];
   current = grouping.of ? makeTable(byId("steps"), groupColumns(grouping.title), grouped(grouping.of))
     : makeTable(byId("steps"), filled, visible, (line, s) => {
-      lines.set(s.index, line);
+      line.dataset.step = s.index;
       if (s.index === chosen) line.classList.add("chosen");
       line.addEventListener("click", () => choose(s.index, false));
     });
-  byId("found").textContent = `${visible.length} of ${steps.length}`;
 }
 tableButtons(byId("copies"), () => current, file.replace(/\.\w+$/, "") + ".csv");
 
@@ -76,19 +73,23 @@ const haystack = steps.map((s) => [s.name, s.type, s.algorithm, s.layout, s.inpu
 function search() {
   const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   visible = steps.filter((s, i) => words.every((w) => haystack[i].includes(w)));
-  fillOperators();
+  if (current && !groupings[byId("group").value].of) current.show(visible); else fillOperators();
+  byId("found").textContent = `${visible.length} of ${steps.length}`;
 }
 function markChosen(scroll) {
-  for (const line of lines.values()) line.classList.remove("chosen");
-  const line = lines.get(chosen);
-  if (!line) return;
-  line.classList.add("chosen");
-  if (scroll) line.scrollIntoView({ block: "center" });
+  for (const line of byId("steps").querySelectorAll("tr.chosen")) line.classList.remove("chosen");
+  if (scroll && current.reveal(steps[chosen])) byId("steps").parentElement.scrollIntoView({ block: "nearest" });
+  const line = byId("steps").querySelector(`tr[data-step="${chosen}"]`);
+  if (line) line.classList.add("chosen");
 }
 function choose(index, scroll) {
   chosen = index;
-  if (!lines.has(index)) { byId("search").value = ""; byId("group").value = "none"; search(); }
+  if (groupings[byId("group").value].of || !visible.includes(steps[index])) {
+    byId("search").value = "";
+    if (byId("group").value !== "none") { byId("group").value = "none"; current = null; }
+    search();
+  }
   markChosen(scroll);
   drawTimeline();
-  drawRoofline();
+  markRoofline();
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+byId("findings-hint").textContent = baseText(data.share_base) + " Click a name to find the step in the timeline and the table.";
 showFindings(byId("findings"), data.findings, (step) => choose(step, true));
 byId("findings").parentElement.hidden = !data.findings.length;
 byId("search").addEventListener("input", search);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps with what is derived from them.
 const steps = data.steps;
-const total = steps.reduce((sum, s) => sum + s.time, 0);
+const total = data.share_base.time;
 const rate = (t, n) => t > 0 && n > 0 ? n / t : null;
 
 // The scope of the step's first operator, else the size of its images.
@@ -26,7 +26,7 @@ function describe(s) {
   if (s.operations !== null) lines.push(asCount(s.operations, "FLOP") + ", " + asCount(s.rate, "FLOP/s"));
   if (s.real_operations !== null && s.real_operations < s.operations) lines.push(`the algorithm needs ${asCount(s.real_operations, "FLOP")} of them`);
   if (s.bytes !== null) lines.push(asBytes(s.bytes) + ", " + asBytes(s.bandwidth) + "/s");
-  if (s.of_roof !== null) lines.push(asShare(s.of_roof) + " of what the machine allows");
+  if (s.of_roof !== null) lines.push(`${asShare(s.of_roof)} of what the machine allows${s.data_from && s.data_from !== "memory" ? `, by the ${s.data_from} cache` : ""}`);
   if (s.bound !== "unknown") lines.push(`bound by ${s.bound}`);
   if (s.inputs || s.outputs) lines.push(`${s.inputs} → ${s.outputs}`);
   if (s.sources.length > 1) lines.push("computes " + s.sources.join(", "));
