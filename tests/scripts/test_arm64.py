@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`scripts/arm64` refuses commands that it does not have."""
+"""`scripts/arm64` refuses commands that it does not have, and runs programs where it was called."""
 
 import subprocess
 from pathlib import Path
@@ -20,3 +20,9 @@ def test_help_lists_the_commands():
     shown = subprocess.run([SCRIPT, "--help"], capture_output=True, text=True, check=True).stdout
     for command in ("build", "run", "python", "test", "pytest"):
         assert f"scripts/arm64 {command} " in shown
+
+
+def test_a_program_runs_in_the_folder_of_the_call(tmp_path):
+    command = [SCRIPT, "run", "/bin/pwd"]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert Path(shown.splitlines()[-1]).samefile(tmp_path)
