@@ -94,6 +94,7 @@ struct Executable::State {
     CompileOptions options;
     PerProcess<KeptPrograms> of_process{make_entries};
     std::shared_ptr<const Program> first;  // only with no_profiling_on_shape_change
+    bool is_compiled = false;
     std::atomic<bool> skips_next{false};
 
     void require_own_shapes(const TensorSpecs& inputs) const {
@@ -117,11 +118,19 @@ struct Executable::State {
                            ErrorClass::value);
     }
 
+    // The check of a first run would read all weights again for each new shape.
+    CompileOptions options_of_next() const {
+        CompileOptions next = options;
+        next.var_sanity_check_first_run &= !is_compiled;
+        return next;
+    }
+
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
         Graph placed = place_inputs(infer_with_names(graph, inputs), places);
-        if (!options.no_profiling_on_shape_change) return Program::compile(placed, options);
-        if (first) return Program::compile(placed, with_known_algorithms(options, *first));
-        return first = Program::compile(placed, options);
+        auto next = options_of_next();
+        if (!options.no_profiling_on_shape_change) return Program::compile(placed, next);
+        if (first) return Program::compile(placed, with_known_algorithms(next, *first));
+        return first = Program::compile(placed, next);
     }
 
     std::vector<DeviceId> own_places() const {
@@ -146,6 +155,7 @@ struct Executable::State {
         entry->inputs = inputs;
         entry->places.assign(places.begin(), places.end());
         entry->program = compile(inputs, places);
+        is_compiled = true;
         entries.push_front(entry);
         if (entries.size() > kept_programs) entries.pop_back();
         return entry;
