@@ -14,6 +14,7 @@
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/ops/shape/reshape.h"
@@ -103,6 +104,14 @@ Answer reshape_of_view(const Match& m, const PassOptions& options) {
     return made<ops::Reshape>(m.root().as<ops::Reshape::Params>(), {m["x"]});
 }
 
+// concat(x, empty, …) => x
+Answer drop_empty(const Match& m, const PassOptions& options) {
+    if (!options.fixed_shapes) return std::nullopt;
+    for (ValueId value : m.root().inputs)
+        if (auto x = same(m, value)) return x;
+    return std::nullopt;
+}
+
 // transpose(x; identity) => x
 bool is_identity(const IntList& pattern) {
     for (size_t i = 0; i < pattern.size(); ++i)
@@ -174,6 +183,7 @@ const match::Table<PassOptions>& simplifications() {
         {op<ops::Reshape>(viewed), merge_views},
         {op<ops::ReshapeLike>(viewed), merge_views},
         {op<ops::Reshape>(shared(node(is_plain_view, {x}))), reshape_of_view},
+        {op<ops::Concat>(), drop_empty},
         {op<ops::Transpose>(x), drop_transpose},
         {op<ops::Transpose>(capture("inner", shared(op<ops::Transpose>(x)))), merge_transposes},
         {op<ops::BroadcastLike>(x), broadcast_to_shape},

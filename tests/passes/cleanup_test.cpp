@@ -40,6 +40,14 @@ TEST(RemoveDeadNodes, DropsUnusedConstants) {
     EXPECT_TRUE(std::ranges::none_of(got.values(), is_constant));
 }
 
+TEST(SimplifyAlgebra, DropsEmptyPartsOfConcatenations) {
+    Body before = [](const Tensors& x) {
+        return Tensors{ops::concat({x[1], x[0], x[1]}, {.axis = 0}), ops::concat({x[0], x[0]}, {.axis = 0})};
+    };
+    Body after = [](const Tensors& x) { return Tensors{x[0], ops::concat({x[0], x[0]}, {.axis = 0})}; };
+    expect_rewrite(simplify_algebra, {f32({2, 3}), f32({0, 3})}, before, after);
+}
+
 TEST(FoldConstants, FoldsValuesIndependentOfInputs) {
     // Constants come in as symbols: a concrete tensor would be computed while recording.
     GraphBuilder builder;
