@@ -83,6 +83,13 @@ Tensor kept_with(const Tensor& past, const Tensor& x, const Tensor& places, cons
     Tensor zeros = ops::broadcast_to(number(fresh, 0), shape);
     assume_like(zeros, symbolic_shape(fresh), {2});
     Tensor kept = past ? Tensor(ops::concat({past, zeros}, {.axis = 2})) : zeros;
+    // One sequence: a slice of one axis, which can be replaced in place.
+    if (find_extent(fresh, 0) == 1) {
+        Tensor place = ops::reshape(as_index(places), {.shape = {-1}});
+        Tensor result = ops::set_take({kept, fresh, place}, {.axes = {2}});
+        assume_like(result, symbolic_shape(fresh), {2});
+        return result;
+    }
     Tensor batch = as_column(count_up(extent_of(fresh, 0), DType::i32), 1);
     Tensor changed = ops::set_take({moved_axis(kept, 2, 1), moved_axis(fresh, 2, 1), batch, as_index(places)},
                                    {.axes = {0, 1}});
