@@ -21,6 +21,10 @@ public:
         result_.offset_of.assign(graph.values().size(), 0);
         result_.view_of.assign(graph.values().size(), no_value);
         result_.is_dynamic.assign(graph.values().size(), false);
+        for (ValueId id : graph.inputs()) {
+            result_.is_dynamic[size_t(id)] = !graph.value(id).spec.shape.is_known();
+            has_open_inputs_ |= result_.is_dynamic[size_t(id)];
+        }
     }
 
     Schedule run(bool overwrites) && {
@@ -80,12 +84,11 @@ private:
             auto& node = graph_.node(NodeId(i));
             bool dynamic = node.op->traits.runtime_shape || is_unresolved(node);
             for (ValueId id : node.inputs) dynamic |= id != no_value && result_.is_dynamic[size_t(id)];
-            for (ValueId id : node.outputs) {
-                dynamic |= !graph_.value(id).spec.shape.is_known();
-                result_.is_dynamic[size_t(id)] = dynamic;
-            }
-            if (dynamic)
-                for (ValueId id : node.outputs) result_.is_dynamic[size_t(id)] = true;
+            for (ValueId id : node.outputs) dynamic |= !graph_.value(id).spec.shape.is_known();
+            // If the program has open inputs, known shapes hold at all sizes and are planned.
+            for (ValueId id : node.outputs)
+                result_.is_dynamic[size_t(id)] =
+                    dynamic && !(has_open_inputs_ && graph_.value(id).spec.shape.is_known());
             auto offsets = dynamic ? std::vector<size_t>() : offsets_of_views(node);
             if (!offsets.empty())
                 note_views(node, offsets);
@@ -112,6 +115,7 @@ private:
 
     void make_buffers() {
         for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+            if (result_.is_dynamic[size_t(graph_.inputs()[i])]) continue;
             add_buffer(Buffer::Kind::input, graph_.inputs()[i], 0);
             result_.buffers.back().port = int(i);
         }
@@ -211,7 +215,7 @@ private:
     }
 
     const Graph& graph_;
-    bool shares_views_;
+    bool shares_views_, has_open_inputs_ = false;
     const std::vector<bool>& passing_;
     std::vector<bool> is_handed_out_ = handed_out();
     std::vector<std::vector<ValueId>> values_of_;  // by buffer

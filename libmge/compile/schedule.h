@@ -2,7 +2,8 @@
 #pragma once
 // The order of steps, and which values share memory. A node is a step unless it is a view: then its outputs
 // share its input's buffer. A node is dynamic if one of its shapes is known only at run time: it determines
-// shapes, memory and algorithm then, and its outputs have no buffers in the plan.
+// shapes, memory and algorithm then, and its outputs have no buffers in the plan. If an input of the graph
+// has an unknown shape (compile/open_graph.h), known shapes hold at all sizes: they have buffers even then.
 
 #include <vector>
 

@@ -10,7 +10,7 @@ OtherShapes::OtherShapes(const Graph& graph, const PassOptions& options) {
         for (auto& value : graph.values()) shapes_.push_back(value.spec.shape);
         return;
     }
-    auto symbolic = symbolic_shapes(graph);
+    auto symbolic = options.names_are_sizes ? symbolic_shapes(graph, named_extent) : symbolic_shapes(graph);
     shapes_ = std::move(symbolic.shapes);
     for (auto& guard : symbolic.guards) {
         if (guard.relation != Guard::Relation::equal) continue;

@@ -43,6 +43,9 @@ struct PassOptions {
     int log_level = 1;
     // Receives the progress of a slow pass; empty: no observer.
     WorkObserver progress;
+    // Only without fixed_shapes: the graph must work at the sizes that its declared dimensions may have, with
+    // one size for each name. All other sizes are fixed.
+    bool names_are_sizes = false;
 };
 
 // A pass of this level runs only when it is named or its switch is on.

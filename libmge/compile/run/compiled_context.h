@@ -38,6 +38,8 @@ public:
     const Program& program() const override { return *program_; }
     void* input(size_t i) override { return ports_.input(i); }
     void bind_input(size_t i, const void* data) override { ports_.bind_input(i, data); }
+    // The same for a plain tensor, which may have any size where the program's input has none.
+    void bind_input(size_t i, const Tensor& value);
     void bind_output(size_t i, void* data, size_t bytes) override;
     const std::shared_ptr<ContextMemory>& memory() const override { return arenas_.memory(); }
     void run() override;
@@ -82,7 +84,7 @@ private:
     Tensor tensor_at(ValueId id);
     StorageRef allocate_dynamic(size_t place, size_t bytes);
     bool move_together(size_t place, size_t needed);
-    Tensor make_dynamic(const TensorSpec& spec, DeviceId device);
+    Tensor make_dynamic(ValueId id, const TensorSpec& spec, DeviceId device);
     void take_blocks(size_t step);
     void give_blocks(size_t step);
     void forget_blocks();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <map>
 
 #include "libmge/base/rethrow.h"
@@ -156,12 +157,16 @@ void CompiledContext::make_instructions() {
 }
 
 void CompiledContext::add_dynamic(const CompiledStep& step, std::vector<ValueId> released) {
-    bool may_view = !step.inputs.empty() && step.inputs[0].kind == Location::Kind::dynamic;
+    auto is_dynamic = [](const Location& location) { return location.kind == Location::Kind::dynamic; };
+    bool may_view =
+        !step.inputs.empty() && is_dynamic(step.inputs[0]) && std::ranges::all_of(step.outputs, is_dynamic);
     auto dynamic = std::make_unique<DynamicStep>(
         parts_.graph, parts_.graph.node(step.node), parts_.options, may_view,
         [this](ValueId id) { return tensor_at(id); },
         [this](ValueId id, Tensor value) { code_.dynamic_values[size_t(id)] = std::move(value); },
-        [this](const TensorSpec& spec, DeviceId device) { return make_dynamic(spec, device); });
+        [this](ValueId id, const TensorSpec& spec, DeviceId device) {
+            return make_dynamic(id, spec, device);
+        });
     dynamic->release_after(std::move(released));
     Launch launch;
     launch.allocator = dynamic.get();
@@ -209,7 +214,12 @@ bool CompiledContext::move_together(size_t place, size_t needed) {
     return compaction.run(needed);
 }
 
-Tensor CompiledContext::make_dynamic(const TensorSpec& spec, DeviceId device) {
+Tensor CompiledContext::make_dynamic(ValueId id, const TensorSpec& spec, DeviceId device) {
+    if (parts_.placement.locate(id).kind != Location::Kind::dynamic) {
+        auto& planned = parts_.graph.value(id).spec;
+        MGE_CHECK(planned == spec, "a step makes ", spec, " where ", planned, " is planned");
+        return tensor_at(id);
+    }
     size_t place = index_of(device, program_->places());
     MGE_CHECK(place < program_->places().size(), "a value at a place of no step");
     return Tensor(spec, allocate_dynamic(place, spec.bytes()), 0, device);
@@ -234,6 +244,14 @@ void CompiledContext::forget_blocks() {
     for (auto& port : ports_.blocks) port.forget();
     if (parts_.options.force_output_use_user_specified_memory) return;
     for (auto& port : ports_.outputs) port.forget();
+}
+
+void CompiledContext::bind_input(size_t i, const Tensor& value) {
+    ValueId id = parts_.graph.inputs().at(i);
+    if (parts_.placement.locate(id).kind == Location::Kind::dynamic)
+        code_.dynamic_values[size_t(id)] = value;
+    else
+        ports_.bind_input(i, value.address());
 }
 
 void CompiledContext::bind_output(size_t i, void* data, size_t bytes) {

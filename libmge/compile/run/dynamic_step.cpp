@@ -26,7 +26,7 @@ bool matches(const TensorSpecs& specs, std::span<const Tensor> tensors) {
 
 DynamicStep::DynamicStep(const Graph& graph, const Node& node, const CompileOptions& options, bool may_view,
                          std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write,
-                         std::function<Tensor(const TensorSpec&, DeviceId)> make)
+                         std::function<Tensor(ValueId, const TensorSpec&, DeviceId)> make)
     : graph_(graph),
       node_(node),
       options_(options),
@@ -55,7 +55,8 @@ void DynamicStep::run(const ProgramRun* run) {
             outputs_[i] = view_of(inputs[0], plan.outputs[i], plan.view_offsets[i]);
     } else {
         for (size_t i = 0; i < outputs_.size(); ++i)
-            if (plan.outputs[i].shape.is_known()) outputs_[i] = make_(plan.outputs[i], output_device_);
+            if (plan.outputs[i].shape.is_known())
+                outputs_[i] = make_(node_.outputs[i], plan.outputs[i], output_device_);
         bool finds_shapes = node_.op->traits.runtime_shape || node_.op->traits.control;
         launch(*plan.choice.algorithm, plan.choice.prepared,
                {queue_of(device_), options_.threads, finds_shapes ? this : nullptr, nullptr, run}, inputs,
@@ -67,7 +68,7 @@ void DynamicStep::run(const ProgramRun* run) {
 }
 
 void* DynamicStep::allocate(size_t output, const TensorSpec& spec) {
-    outputs_.at(output) = make_(spec, output_device_);
+    outputs_.at(output) = make_(node_.outputs[output], spec, output_device_);
     return outputs_[output].address();
 }
 

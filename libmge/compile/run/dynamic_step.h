@@ -14,11 +14,12 @@ namespace mge {
 
 class DynamicStep final : public OutputAllocator {
 public:
-    // `read` returns the tensor of an input value, `write` stores that of an output, `make` allocates it. If
-    // `may_view`, outputs may share the memory of input 0, which is not part of the memory plan.
+    // `read` returns the tensor of an input value, `write` stores that of an output. `make` allocates it, or
+    // returns its place in the memory plan. If `may_view`, outputs may share the memory of input 0, which is
+    // not part of the plan.
     DynamicStep(const Graph& graph, const Node& node, const CompileOptions& options, bool may_view,
                 std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write,
-                std::function<Tensor(const TensorSpec&, DeviceId)> make);
+                std::function<Tensor(ValueId, const TensorSpec&, DeviceId)> make);
 
     // `run` is the run of the program that contains this step, or nullptr.
     void run(const ProgramRun* run);
@@ -53,7 +54,7 @@ private:
     DeviceId device_, output_device_;  // the kernel's; the outputs'
     std::function<Tensor(ValueId)> read_;
     std::function<void(ValueId, Tensor)> write_;
-    std::function<Tensor(const TensorSpec&, DeviceId)> make_;
+    std::function<Tensor(ValueId, const TensorSpec&, DeviceId)> make_;
     std::vector<Plan> plans_;
     size_t oldest_ = 0;
     Tensors outputs_;

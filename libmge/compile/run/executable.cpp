@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <list>
 #include <mutex>
+#include <utility>
 
 #include "libmge/base/threads/per_process.h"
+#include "libmge/compile/compilation.h"
 #include "libmge/compile/known_algorithms.h"
 #include "libmge/compile/memory/upload.h"
+#include "libmge/compile/open_graph.h"
 #include "libmge/compile/program.h"
 #include "libmge/compile/run/compiled_context.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/dimension_sizes.h"
+#include "libmge/graph/edit.h"
 #include "libmge/graph/place.h"
 
 namespace mge {
@@ -21,12 +26,18 @@ struct KeptProgram {
     std::vector<DeviceId> places;  // the inputs' devices
     std::shared_ptr<const Program> program;
     std::unique_ptr<CompiledContext> context;
+    std::shared_ptr<const OpenGraph> open{};  // null: the program is for these shapes alone
+
+    bool is_for(const TensorSpecs& specs, std::span<const DeviceId> devices) const {
+        return std::ranges::equal(places, devices) && (open ? open->accepts(specs) : inputs == specs);
+    }
 };
 
 struct KeptPrograms {
     std::mutex mutex;
     std::list<std::shared_ptr<KeptProgram>> list;  // most recently used first
     std::mutex running;                            // one run at a time: the contexts share memory
+    std::vector<OpenAxes> refused;                 // sets of axes for which there is no open program
     std::shared_ptr<ContextMemory> memory;
 };
 
@@ -46,6 +57,7 @@ std::unique_ptr<KeptPrograms> make_entries(KeptPrograms* of_parent) {
         entries->list.back()->inputs = entry->inputs;
         entries->list.back()->places = entry->places;
         entries->list.back()->program = entry->program;
+        entries->list.back()->open = entry->open;
     }
     return entries;
 }
@@ -68,6 +80,12 @@ std::vector<StorageRef> memory_given_up(const Program& program, std::span<const 
         given[output] = inputs[input].impl()->storage;
     }
     return given;
+}
+
+// The graph with these inputs, its host values not folded.
+Graph with_specs(Graph graph, const TensorSpecs& inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) graph.value(graph.inputs()[i]).spec = inputs[i];
+    return infer_again(std::move(graph));
 }
 
 // Attaches an observer to a context for the life of the scope; nullptr does nothing.
@@ -118,11 +136,19 @@ struct Executable::State {
                            ErrorClass::value);
     }
 
-    // The check of a first run would read all weights again for each new shape.
+    // The checks of a first run would read all weights again for each new shape.
     CompileOptions options_of_next() const {
         CompileOptions next = options;
         next.var_sanity_check_first_run &= !is_compiled;
         return next;
+    }
+
+    bool may_open(std::span<const DeviceId> places) const {
+        auto& o = options;
+        return o.level >= 0 && !o.const_shape && !o.no_profiling_on_shape_change &&
+               !o.comp_node_seq_record_level && !o.force_dynamic_alloc && !o.select.profile &&
+               o.own_passes.empty() && o.extra_vardeps.empty() && o.callback_outputs.empty() &&
+               o.device.is_host() && are_on_host(places);
     }
 
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
@@ -133,29 +159,66 @@ struct Executable::State {
         return first = Program::compile(placed, next);
     }
 
+    // A program for all sizes of the axes in which a kept one differs, null if there is none.
+    std::shared_ptr<KeptProgram> open_program(KeptPrograms& kept, const TensorSpecs& inputs,
+                                              std::span<const DeviceId> places) {
+        if (!may_open(places)) return nullptr;
+        std::optional<OpenAxes> least;
+        auto count = [](const OpenAxes& axes) {
+            int bits = 0;
+            for (uint32_t each : axes) bits += std::popcount(each);
+            return bits;
+        };
+        for (auto& entry : kept.list) {
+            if (entry->open || !std::ranges::equal(entry->places, places)) continue;
+            auto changed = changed_axes(graph, entry->inputs, inputs);
+            if (changed && (!least || count(*changed) < count(*least))) least = changed;
+        }
+        if (!least || std::ranges::find(kept.refused, *least) != kept.refused.end()) return nullptr;
+        auto entry = std::make_shared<KeptProgram>();
+        try {
+            Graph placed = place_inputs(with_specs(graph, inputs), places);
+            if (auto open = open_graph(std::move(placed), *least, options)) {
+                entry->program = compile_placed(open->graph, options_of_next());
+                open->graph = {};
+                entry->open = std::make_shared<OpenGraph>(std::move(*open));
+            }
+        } catch (const UserError&) {
+            // The program for these sizes reports it.
+        }
+        if (entry->open && entry->open->accepts(inputs)) return entry;
+        kept.refused.push_back(*least);
+        return nullptr;
+    }
+
     std::vector<DeviceId> own_places() const {
         std::vector<DeviceId> places;
         for (ValueId id : graph.inputs()) places.push_back(graph.value(id).device);
         return places;
     }
 
-    std::shared_ptr<KeptProgram> find(const TensorSpecs& inputs, std::span<const DeviceId> places) {
+    // With `may_be_open` the program may be one for further sizes, too.
+    std::shared_ptr<KeptProgram> find(const TensorSpecs& inputs, std::span<const DeviceId> places,
+                                      bool may_be_open) {
         auto& of_this = of_process.get();
         auto& entries = of_this.list;
         std::lock_guard lock(of_this.mutex);
         for (auto it = entries.begin(); it != entries.end(); ++it)
-            if ((*it)->inputs == inputs && std::ranges::equal((*it)->places, places)) {
+            if ((may_be_open || !(*it)->open) && (*it)->is_for(inputs, places)) {
                 entries.splice(entries.begin(), entries, it);
                 return entries.front();
             }
         if (options.const_shape) require_own_shapes(inputs);
         if (options.comp_node_seq_record_level == 2 && !entries.empty())
             require_recorded_shapes(entries.back()->inputs, inputs);
-        auto entry = std::make_shared<KeptProgram>();
+        auto entry = may_be_open ? open_program(of_this, inputs, places) : nullptr;
+        if (!entry) {
+            entry = std::make_shared<KeptProgram>();
+            entry->program = compile(inputs, places);
+        }
+        is_compiled = true;
         entry->inputs = inputs;
         entry->places.assign(places.begin(), places.end());
-        entry->program = compile(inputs, places);
-        is_compiled = true;
         entries.push_front(entry);
         if (entries.size() > kept_programs) entries.pop_back();
         return entry;
@@ -180,7 +243,7 @@ std::shared_ptr<ContextMemory> Executable::memory() const { return state_->of_pr
 const Graph& Executable::graph() const { return state_->graph; }
 
 std::shared_ptr<const Program> Executable::program_for(const TensorSpecs& inputs) {
-    return state_->find(inputs, state_->own_places())->program;
+    return state_->find(inputs, state_->own_places(), false)->program;
 }
 
 void Executable::fake_next_exec() {
@@ -197,7 +260,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
         specs.push_back(input.spec());
         places.push_back(input.device());
     }
-    auto entry = state_->find(specs, places);
+    auto entry = state_->find(specs, places, true);
     auto& shared = state_->of_process.get();
     std::lock_guard lock(shared.running);
     bool is_first = !entry->context;
@@ -209,7 +272,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
     }
     auto& context = *entry->context;
     bool is_fake = state_->skips_next.exchange(false, std::memory_order_relaxed);
-    for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i].address());
+    for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i]);
     std::vector<StorageRef> given;
     // The first run is checked (var_sanity_check_first_run), which treats changed inputs as faults.
     if (!is_first && !is_fake) given = memory_given_up(*entry->program, inputs, is_given_up);

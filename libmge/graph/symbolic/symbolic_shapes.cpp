@@ -4,8 +4,10 @@
 #include "libmge/graph/symbolic/symbolic_shapes.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/graph/symbolic/symbol_table.h"
 #include "libmge/graph/symbolic/symbolic_inference.h"
 
@@ -27,31 +29,82 @@ std::vector<std::string> names_of_inputs(const Graph& graph) {
     return names;
 }
 
-}  // namespace
+// The bounds of a named dimension, at least 1.
+ExtentBounds bounds_of(const Graph& graph, std::string_view name) {
+    for (ValueId id : graph.inputs())
+        for (auto& dimension : graph.value(id).dimensions)
+            if (dimension.name == name)
+                return {.lower = std::max<int64_t>(dimension.bounds.lower, 1),
+                        .upper = dimension.bounds.upper};
+    return {.lower = 1};
+}
 
-SymbolicShapes symbolic_shapes(const Graph& graph) {
+// Describes an input of the graph, whose symbols come from the table.
+using DescribeInput = std::function<SymbolicValue(ValueId id, SymbolTable& symbols)>;
+
+SymbolicShapes shapes_with(const Graph& graph, const DescribeInput& describe, int rounds) {
     SymbolTable symbols;
-    auto names = names_of_inputs(graph);
-    auto input = [&](ValueId id) {
-        auto place = size_t(std::ranges::find(graph.inputs(), id) - graph.inputs().begin());
-        SymbolicValue known{graph.value(id).spec.shape, {}, {}};
-        if (place == names.size()) return known;  // no input any more
-        for (int axis = 0; axis < known.shape.rank(); ++axis)
-            known.shape.set(
-                axis, symbols.get(text(names[place], '.', axis), std::min<int64_t>(known.shape[axis], 1)));
-        return known;
-    };
+    auto input = [&](ValueId id) { return describe(id, symbols); };
     auto unknown = [&](const std::string& name, int64_t lower) { return symbols.get(name, lower); };
     for (int i = 1;; ++i) {
         SymbolicInference round(graph, {.unknown = unknown, .input = input});
         round.follow();
         bool has_learned = false;
-        for (auto& guard : round.guards()) has_learned |= symbols.learn(guard);
-        if (has_learned && i < most_rounds) continue;
+        if (rounds > 1)
+            for (auto& guard : round.guards()) has_learned |= symbols.learn(guard);
+        if (has_learned && i < rounds) continue;
         SymbolicShapes result{{}, round.guards(), symbols.solved()};
         for (auto& value : std::move(round).take()) result.shapes.push_back(value.shape);
         return result;
     }
+}
+
+}  // namespace
+
+SymbolicShapes symbolic_shapes(const Graph& graph) {
+    auto names = names_of_inputs(graph);
+    return shapes_with(
+        graph,
+        [&](ValueId id, SymbolTable& symbols) {
+            auto place = size_t(std::ranges::find(graph.inputs(), id) - graph.inputs().begin());
+            SymbolicValue known{graph.value(id).spec.shape, {}, {}};
+            if (place == names.size()) return known;  // no input any more
+            for (int axis = 0; axis < known.shape.rank(); ++axis)
+                known.shape.set(axis, symbols.get(text(names[place], '.', axis),
+                                                  std::min<int64_t>(known.shape[axis], 1)));
+            return known;
+        },
+        most_rounds);
+}
+
+SymbolicShapes symbolic_shapes(const Graph& graph, ExtentOfAxis extent_of) {
+    return shapes_with(
+        graph,
+        [&](ValueId id, SymbolTable&) {
+            auto place = size_t(std::ranges::find(graph.inputs(), id) - graph.inputs().begin());
+            SymbolicValue known{graph.value(id).spec.shape, {}, {}};
+            if (place == graph.inputs().size()) return known;
+            // The leading mark says that the bounds are right: sizes of 0 need no thought.
+            auto bounded = [&](std::string_view name) {
+                return std::optional(Extent::symbol(text("?size ", name), bounds_of(graph, name)));
+            };
+            for (int axis = 0; axis < known.shape.rank(); ++axis)
+                known.shape.set(axis, substitute(extent_of(graph, place, axis), bounded));
+            return known;
+        },
+        1);
+}
+
+Extent named_extent(const Graph& graph, size_t input, int axis) {
+    auto& value = graph.value(graph.inputs()[input]);
+    auto* dimension = find_dimension(value.dimensions, axis);
+    if (!dimension) return value.spec.shape[axis];
+    if (dimension->name.empty()) return Extent::symbol(text("input ", input, '.', axis));
+    DimensionNames names;
+    for (ValueId id : graph.inputs())
+        for (auto& each : graph.value(id).dimensions) names.insert(each.name);
+    if (auto extent = expression_over(names, dimension->name)) return *extent;
+    return Extent::symbol(dimension->name);
 }
 
 }  // namespace mge

@@ -27,4 +27,13 @@ struct SymbolicShapes {
 // their extents are at least 1 unless one is 0 now. Everything holds at all shapes that the graph accepts.
 MGE_API SymbolicShapes symbolic_shapes(const Graph& graph);
 
+// The size of an axis of an input, given by its position.
+using ExtentOfAxis = Extent (*)(const Graph& graph, size_t input, int axis);
+// The same for these sizes of the inputs. The symbol of `name` becomes `?size name` with the bounds of the
+// dimension, and is at least 1. Nothing is solved.
+MGE_API SymbolicShapes symbolic_shapes(const Graph& graph, ExtentOfAxis extent_of);
+// A number unless the graph declares the axis open. Then dimensions with one name have one size, and an
+// expression of names has its value.
+MGE_API Extent named_extent(const Graph& graph, size_t input, int axis);
+
 }  // namespace mge
