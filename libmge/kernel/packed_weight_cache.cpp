@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -20,6 +19,8 @@
 #include "libmge/base/files/cache_folder.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/files/folder.h"
+#include "libmge/base/files/own_folder.h"
+#include "libmge/base/hex_text.h"
 #include "libmge/base/log.h"
 #include "libmge/base/threads/per_process.h"
 
@@ -39,23 +40,13 @@ struct CopyHeader {
 static_assert(sizeof(CopyHeader) == 64);  // the copy is aligned as kernels want it
 
 constexpr std::string_view extension = ".packed";
-constexpr mode_t of_others = S_IWGRP | S_IWOTH;
 constexpr int64_t seconds_between_marks = 3600;
 
 // Only what this user wrote is used: it determines the results of programs.
-bool is_own(const struct stat& status) {
-    return status.st_uid == ::geteuid() && (status.st_mode & of_others) == 0;
-}
-
-bool is_own_folder(const std::string& folder) {
-    struct stat status {};
-    return ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && is_own(status);
-}
-
 bool is_own_file(const std::string& path, uint64_t bytes) {
     struct stat status {};
-    return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && is_own(status) &&
-           uint64_t(status.st_size) == bytes;
+    return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           is_own(status, Others::no_writing) && uint64_t(status.st_size) == bytes;
 }
 
 std::optional<std::string> folder_of_user() {
@@ -69,7 +60,7 @@ std::unique_ptr<PackedWeightCache> open_cache_of_user() try {
     auto folder = folder_of_user();
     if (!folder) return nullptr;
     std::error_code unknown;  // it may not exist yet, and is made by write()
-    if (!fs::exists(*folder, unknown) || is_own_folder(*folder))
+    if (!fs::exists(*folder, unknown) || is_own_folder(*folder, Others::no_writing))
         return std::make_unique<PackedWeightCache>(*folder);
     log_warning(text("packed weights are not kept: other users can write to '", *folder, "'"));
     return nullptr;
@@ -106,10 +97,7 @@ PackedWeightCache::PackedWeightCache(std::string folder, uint64_t limit)
     : folder_(std::move(folder)), limit_(limit) {}
 
 std::string PackedWeightCache::path_of(const Fingerprint& key) const {
-    std::array<char, 33> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx%016llx", (unsigned long long)key.high,
-                  (unsigned long long)key.low);
-    return text(folder_, '/', digits.data(), extension);
+    return text(folder_, '/', hex_text(key), extension);
 }
 
 StorageRef PackedWeightCache::find(const Fingerprint& key, size_t bytes) const try {

@@ -8,7 +8,7 @@
 #include "apps/cli/output/table.h"
 #include "libmge/base/error.h"
 #include "libmge/base/files/file.h"
-#include "libmge/base/hash.h"
+#include "libmge/base/hex_text.h"
 #include "libmge/base/joined.h"
 #include "libmge/base/number_text.h"
 
@@ -26,9 +26,7 @@ std::string fingerprint(const Graph& graph) {
     std::string all;
     for (auto& node : graph.nodes())
         all += text(node.op->name, '(', params_text(node.op->fields, node.params.get()), ')');
-    char buffer[20];
-    std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(checksum(all)));
-    return buffer;
+    return hex_text(checksum(all));
 }
 
 // The layout of images in the program, as the option that requests it.

@@ -2,7 +2,6 @@
 #include <nvrtc.h>
 
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -11,7 +10,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/files/cache_folder.h"
 #include "libmge/base/files/file.h"
-#include "libmge/base/hash.h"
+#include "libmge/base/hex_text.h"
 #include "libmge/base/log.h"
 #include "libmge/device/cuda/library.h"
 #include "libmge/device/cuda/runtime.h"
@@ -136,11 +135,7 @@ std::string key_of(const std::string& source, const std::string& architecture) {
     std::string all = text(source, '\0', major, '.', minor);
     for (auto& option : options_for(architecture)) all += '\0' + option;
     for (auto& header : device_texts()) all += header.text;
-    auto print = fingerprint(all.data(), all.size());
-    std::array<char, 33> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx%016llx", (unsigned long long)print.high,
-                  (unsigned long long)print.low);
-    return digits.data();
+    return hex_text(fingerprint(all.data(), all.size()));
 }
 
 std::optional<std::filesystem::path> file_of(const std::string& key) {
