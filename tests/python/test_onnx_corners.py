@@ -158,8 +158,8 @@ def test_a_state_that_its_weights_do_not_have(tmp_path):
         number("w", np.zeros((1, 6, 2)), np.float32),
         number("r", np.zeros((1, 6, 2)), np.float32),
     ]
-    path = one_node(tmp_path, "GRU", [("x", [5, 4, 2])], weights, hidden_size=1 << 62)
-    refused(path, "its hidden_size is 4611686018427387904, its weights have shape")
+    path = one_node(tmp_path, "GRU", [("x", [5, 4, 2])], weights, hidden_size=1 << 30)
+    refused(path, "its hidden_size is 1073741824, its weights have shape")
 
 
 @pytest.mark.parametrize("sizes", [[2, 2], [2, 4], [6, -1]])
@@ -235,8 +235,8 @@ FAR = (1 << 63) - 1
         (
             "ConvTranspose",
             [1, 1, 5, 5, 5],
-            {"group": 1 << 62},
-            "4611686018427387904 groups do not divide 1 channel",
+            {"group": 1 << 30},
+            "1073741824 groups do not divide 1 channel",
         ),
     ],
 )
@@ -247,6 +247,27 @@ def test_windows_beyond_all_images(op, shape, attributes, match, tmp_path):
     weight = number("w", np.zeros((1, 8) + (2,) * axes if axes > 1 else (1, 1, 2)), np.float32)
     constants = [] if "Pool" in op else [weight]
     refused(one_node(tmp_path, op, [("x", shape)], constants, **attributes), match)
+
+
+@pytest.mark.parametrize(
+    "op, name, given",
+    [
+        ("Concat", "axis", BOTTOM),
+        ("Concat", "axis", 1 << 32),
+        ("Cast", "to", (1 << 32) + 1),
+        ("Softmax", "axis", 1 << 31),
+    ],
+)
+def test_counts_axes_and_codes_have_32_bits(op, name, given, tmp_path):
+    path = one_node(tmp_path, op, [("x", [3, 32])], **{name: given})
+    refused(path, f"its attribute '{name}' is {given}, expected a number of 32 bits")
+
+
+def test_a_constant_may_have_any_number_of_64_bits(tmp_path):
+    nodes = [node("Constant", [], ["c"], value_int=FAR), node("Min", ["x", "c"], ["y"])]
+    ports = [port("x", [2], KINDS.INT64)], [port("y", [2], KINDS.INT64)]
+    path = model_of(nodes, *ports, tmp_path)
+    same_as_runtime(path, np.array([FAR - 1, 3]))
 
 
 def test_a_negative_number_of_copies(tmp_path):

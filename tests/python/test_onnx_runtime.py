@@ -488,6 +488,16 @@ def test_attention_in_groups_that_has_no_counterpart(attribute, reason, tmp_path
         load(path)
 
 
+@pytest.mark.parametrize("name", ["K", "N", "block_size"])
+def test_products_of_sizes_beyond_all_weights(name, tmp_path):
+    path, sizes = tmp_path / "model.onnx", {"K": 64, "N": 7, "block_size": 32}
+    operands = [real(2, 5, 64), steps(7, 2, 16), small(14)]
+    sizes[name] = (1 << 63) - 1
+    model_of(path, "MatMulNBits", operands, 1, **sizes)
+    with pytest.raises(RuntimeError, match=f"'{name}' is {sizes[name]}, expected a number of 32"):
+        load(path)
+
+
 @pytest.mark.parametrize("interleaved", [0, 1])
 @pytest.mark.parametrize("from_first", [True, False])
 @pytest.mark.parametrize("heads", [4, None])

@@ -22,6 +22,13 @@ const AttributeProto* Attributes::find(std::string_view name, AttributeProto::At
 }
 
 int64_t Attributes::integer(std::string_view name, int64_t otherwise) const {
+    const int64_t found = value(name, otherwise);
+    if (found != int32_t(found))
+        invalid("its attribute '", name, "' is ", found, ", expected a number of 32 bits");
+    return found;
+}
+
+int64_t Attributes::value(std::string_view name, int64_t otherwise) const {
     auto* found = find(name, AttributeProto::INT);
     return found ? found->i() : otherwise;
 }

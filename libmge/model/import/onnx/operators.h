@@ -37,7 +37,10 @@ class Attributes {
 public:
     explicit Attributes(const file::NodeProto& node) : node_(node) {}
     bool has(std::string_view name) const { return find(name); }
+    // A count, an axis, a code or a switch: of 32 bits, so that sums and products with it are exact.
     int64_t integer(std::string_view name, int64_t otherwise) const;
+    // An element or a bound, which may be any number of 64 bits.
+    int64_t value(std::string_view name, int64_t otherwise) const;
     double number(std::string_view name, double otherwise) const;
     std::string word(std::string_view name, std::string_view otherwise) const;
     std::optional<IntList> integers(std::string_view name) const;

@@ -62,7 +62,7 @@ Tensors import_constant(const Site& site) {
     auto& attributes = site.attributes;
     if (auto* value = attributes.tensor("value")) return {site.importer.constant_of(*value)};
     if (attributes.has("value_int")) {
-        int64_t value = attributes.integer("value_int", 0);
+        int64_t value = attributes.value("value_int", 0);
         return {tensor_from_host({DType::i64, {}, {}}, &value, host_device)};
     }
     if (attributes.has("value_float"))

@@ -21,7 +21,7 @@ Tensor likelihood_loss(const Site& site, const Tensor& log_probability) {
     std::string reduction = site.attributes.word("reduction", "mean");
     Tensor index = as_dtype(classes, DType::i64), is_kept;
     if (site.attributes.has("ignore_index")) {
-        auto ignored = double(site.attributes.integer("ignore_index", 0));
+        auto ignored = double(site.attributes.value("ignore_index", 0));
         is_kept = ops::not_equal(index, number(index, ignored));
         // The index must be valid even if its value is not used.
         index = ops::where(is_kept, index, number(index, 0));

@@ -124,8 +124,7 @@ Tensors undropped(const Site& site) {
 // In training a share of the elements becomes 0, and the others are scaled up.
 Tensors import_dropout(const Site& site) {
     double stated = site.attributes.number("ratio", 0.5);
-    uint64_t seed =
-        site.attributes.has("seed") ? uint64_t(site.attributes.integer("seed", 0)) : own_seed(site);
+    uint64_t seed = site.attributes.has("seed") ? uint64_t(site.attributes.value("seed", 0)) : own_seed(site);
     site.attributes.integer("is_test", 0);
     site.attributes.integers("consumed_inputs");
     if (is_known_inference(site)) return undropped(site);

@@ -256,7 +256,7 @@ std::optional<Extents> reshaped_extents(const Tensor& x, const Tensor& target, b
 Tensors import_shape(const Site& site) {
     int rank = site.rank(0);
     auto bound = [&](std::string_view name, int64_t otherwise) {
-        int64_t value = site.attributes.integer(name, otherwise);
+        int64_t value = site.attributes.value(name, otherwise);
         return int(std::clamp<int64_t>(value < 0 ? value + rank : value, 0, rank));
     };
     int start = bound("start", 0), end = bound("end", rank);

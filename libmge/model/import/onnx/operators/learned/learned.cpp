@@ -61,7 +61,7 @@ Tensor encoded(const Site& site, const std::string& what) {
 Tensor otherwise_of(const Site& site, DType dtype, bool is_text) {
     auto& texts = site.importer.texts();
     auto word = site.attributes.word("default_string", "_Unused");
-    auto whole = site.attributes.integer("default_int64", -1);
+    auto whole = site.attributes.value("default_int64", -1);
     auto number_of = site.attributes.number("default_float", -0.0);
     if (auto* tensor = site.attributes.tensor("default_tensor"))
         return ops::reshape(site.importer.constant_of(*tensor), {.shape = {}});
@@ -122,7 +122,7 @@ Tensors import_imputer(const Site& site) {
     }
     auto values = site.attributes.integers("imputed_value_int64s");
     if (!values || values->empty()) invalid("it has no imputed values");
-    Tensor is_missing = ops::equal(x, number(x, double(site.attributes.integer("replaced_value_int64", 0))));
+    Tensor is_missing = ops::equal(x, number(x, double(site.attributes.value("replaced_value_int64", 0))));
     return {ops::where(is_missing, as_dtype(vector_of(*values), x.dtype()), x)};
 }
 
