@@ -6,6 +6,9 @@ endif()
 # Folders whose tests depend on the instruction set: they run on the best one and on these older ones.
 set(MGE_ISA_FOLDERS kernel ops passes)
 set(MGE_ISA_TESTED avx2 sse4)
+if(MGE_NATIVE_KERNELS)
+  set(MGE_ISA_TESTED sse4)  # the only older one that such a library has kernels for
+endif()
 if(MGE_ARCHITECTURE STREQUAL arm)
   set(MGE_ISA_TESTED neon)
 endif()
