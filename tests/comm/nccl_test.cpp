@@ -14,6 +14,7 @@
 #include "libmge/base/error.h"
 #include "libmge/device/queue.h"
 #include "libmge/device/stream_sharing.h"
+#include "libmge/op/backend.h"
 #include "libmge/ops/collective/collective.h"
 #include "tests/harness/expect_error.h"
 #include "tests/harness/process_mesh.h"
@@ -269,7 +270,7 @@ std::string calls_of_operator(ops::CollectiveMode mode, DType dtype, bool is_rep
     TensorSpec spec{dtype, {4, 3}, {}};
     Problem problem = make_problem(ops::Collective::info, &params, {&spec, 1}, {&spec, 1});
     problem.device = DeviceId{.kind = 1};
-    for (auto& algorithm : ops::kernels(Cpu{}, ops::Collective{})) {
+    for (auto& algorithm : find_kernels(ops::Collective::info, host_device)) {
         if (!algorithm.supports(problem) || (is_reproducible && !algorithm.attributes.reproducible)) continue;
         if (std::string_view(algorithm.name) == "through_the_host") return "through_the_host";
         Candidate candidate{.name = std::string(algorithm.name)};

@@ -160,13 +160,14 @@ void ShadowQueue::give_back(Block& block) {
 }
 
 void ShadowQueue::copy_from_host(void* target, const void* source, size_t bytes) {
+    if (!bytes) return;  // which may be nowhere
     auto* from = static_cast<const char*>(source);
     auto kept = std::make_shared<std::string>(from, from + bytes);
     add([=] { std::memcpy(ShadowMemory::instance().on_host(target), kept->data(), bytes); });
 }
 
 void ShadowQueue::copy_to_host(void* target, const void* source, size_t bytes) {
-    add([=] { std::memcpy(target, ShadowMemory::instance().on_host(source), bytes); });
+    if (bytes) add([=] { std::memcpy(target, ShadowMemory::instance().on_host(source), bytes); });
     wait();
 }
 
@@ -179,7 +180,9 @@ void ShadowQueue::copy(void* target, const void* source, size_t bytes) {
 }
 
 void ShadowQueue::fill(void* target, int byte, size_t bytes) {
-    add([=] { std::memset(ShadowMemory::instance().on_host(target), byte, bytes); });
+    add([=] {
+        if (bytes) std::memset(ShadowMemory::instance().on_host(target), byte, bytes);
+    });
 }
 
 std::shared_ptr<const Event> ShadowQueue::record() {
