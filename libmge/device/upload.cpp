@@ -2,10 +2,20 @@
 #include "libmge/device/upload.h"
 
 #include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace mge {
 namespace {
+
+// Keeps a block until the process ends.
+void keep(const StorageRef& block) {
+    static std::mutex mutex;
+    static auto& kept = *new std::vector<StorageRef>;
+    std::lock_guard lock(mutex);
+    kept.push_back(block);
+}
 
 // Releases a block of the copy queue that another queue has read.
 struct Uploaded {
@@ -16,10 +26,10 @@ struct Uploaded {
         : copies(its_copies), reader(its_reader), block(std::move(its_block)) {}
     Uploaded(const Uploaded&) = delete;
     ~Uploaded() {
-        if (!is_done_in_order()) static_cast<void>(std::make_unique<StorageRef>(block).release());
+        if (!is_done_in_order()) keep(block);
     }
     // Returns false if the queues cannot be synchronised, for example on a lost device or while recording
-    // (device/recording.h). The block is leaked then.
+    // (device/recording.h). Then it is unknown when the block is free.
     bool is_done_in_order() const {
         try {
             copies.come_behind(reader);
