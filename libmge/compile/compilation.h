@@ -59,8 +59,10 @@ struct Stage {
     bool (*is_on)(const CompileOptions&) = nullptr;  // nullptr: always
 };
 
-// Compiles a graph with known devices and shapes.
+// Compiles a graph with known devices and shapes, whose options and order have been checked.
 std::shared_ptr<const Program> compile_placed(Graph graph, const CompileOptions& options);
+// The same for options and an order as a user gave them.
+std::shared_ptr<const Program> compile_inferred(Graph graph, const CompileOptions& options);
 
 // The stages, in the order of the list that describes them.
 namespace stage {

@@ -135,6 +135,11 @@ std::shared_ptr<const Program> compile_placed(Graph graph, const CompileOptions&
     return make_program(compilation);
 }
 
+std::shared_ptr<const Program> compile_inferred(Graph graph, const CompileOptions& options) {
+    check(options);
+    return compile_placed(order_after(std::move(graph), options.extra_vardeps), options);
+}
+
 std::shared_ptr<const Program> Program::compile(const Graph& graph, const CompileOptions& options) {
     TensorSpecs inputs;
     for (ValueId id : graph.inputs()) inputs.push_back(graph.value(id).spec);
@@ -143,14 +148,12 @@ std::shared_ptr<const Program> Program::compile(const Graph& graph, const Compil
 
 std::shared_ptr<const Program> Program::compile(const Graph& graph, const TensorSpecs& inputs,
                                                 const CompileOptions& options) {
-    check(options);
     for (size_t i = 0; i < std::min(inputs.size(), graph.inputs().size()); ++i)
         if (!inputs[i].shape.is_known())
             throw_user("compile",
                        text("the shape of input '", graph.value(graph.inputs()[i]).name, "' is not known"),
                        ErrorClass::value);
-    Graph placed = order_after(place(graph, options.device), options.extra_vardeps);
-    return compile_placed(infer_with_names(std::move(placed), inputs), options);
+    return compile_inferred(infer_with_names(place(graph, options.device), inputs), options);
 }
 
 }  // namespace mge

@@ -154,9 +154,9 @@ struct Executable::State {
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
         Graph placed = place_inputs(infer_with_names(graph, inputs), places);
         auto next = options_of_next();
-        if (!options.no_profiling_on_shape_change) return Program::compile(placed, next);
-        if (first) return Program::compile(placed, with_known_algorithms(next, *first));
-        return first = Program::compile(placed, next);
+        if (!options.no_profiling_on_shape_change) return compile_inferred(std::move(placed), next);
+        if (first) return compile_inferred(std::move(placed), with_known_algorithms(next, *first));
+        return first = compile_inferred(std::move(placed), next);
     }
 
     // A program for all sizes of the axes in which a kept one differs, null if there is none.
