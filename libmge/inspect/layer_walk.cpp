@@ -174,7 +174,7 @@ Tensors LayerWalk::compute_dynamic(const Node& node, const Tensors& inputs) {
         auto at = std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin();
         if (size_t(at) < outputs.size()) outputs[size_t(at)] = std::move(value);
     };
-    auto make = [](const TensorSpec& spec, DeviceId device) { return empty_tensor(spec, device); };
+    auto make = [](ValueId, const TensorSpec& spec, DeviceId device) { return empty_tensor(spec, device); };
     DynamicStep(graph_, node, options_, true, read, write, make).run(nullptr);
     return outputs;
 }
