@@ -32,7 +32,7 @@ inline int to_step(StepRounding rounding, float x, float scale, float zero, Step
 
 inline bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 inline bool holds_steps(DType dtype) { return is_byte(dtype) || dtype == DType::i32; }
-StepRange full_range(DType dtype);
+MGE_API StepRange full_range(DType dtype);
 // UserError of `who` when the bounds leave the range of the dtype, or there are no steps of it. Equal bounds
 // of 0 stand for the whole range.
 MGE_API StepRange step_range(std::string_view who, DType dtype, int64_t lower, int64_t upper);
