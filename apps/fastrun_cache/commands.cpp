@@ -3,14 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
-#include <regex>
 
-#include "libmge/base/pattern.h"
 #include "libmge/device/device.h"
 #include "libmge/device/kinds.h"
 
 namespace mge::fastrun_cache {
-namespace {
 
 std::regex compiled(const std::string& option, const std::string& expression) {
     try {
@@ -20,6 +17,8 @@ std::regex compiled(const std::string& option, const std::string& expression) {
                               "write ECMAScript's syntax; escape ( ) [ ] . * + ? with a backslash");
     }
 }
+
+namespace {
 
 cli::Json attribute_names(const Attributes& a) {
     cli::Json names = cli::Json::array();
@@ -34,17 +33,9 @@ cli::Json attribute_names(const Attributes& a) {
 }  // namespace
 
 std::vector<CacheRow> RowFilter::select(std::vector<CacheRow> rows) const {
-    auto drop_unless = [&](const char* option, const std::string& expression, auto text_of) {
-        if (expression.empty()) return;
-        std::regex wanted = compiled(option, expression);
-        std::erase_if(rows, [&](auto& row) { return !is_found(wanted, text_of(row)); });
-    };
-    drop_unless(
-        "--machine", machine, [](auto& row) -> auto& { return row.machine; });
-    drop_unless(
-        "--problem", problem, [](auto& row) -> auto& { return row.problem; });
-    drop_unless(
-        "--algorithm", algorithm, [](auto& row) -> auto& { return row.measured.name; });
+    drop_unless_found(rows, "--machine", machine, [](auto& row) { return row.machine; });
+    drop_unless_found(rows, "--problem", problem, [](auto& row) { return row.problem; });
+    drop_unless_found(rows, "--algorithm", algorithm, [](auto& row) { return row.measured.name; });
     if (only_here)
         std::erase_if(rows,
                       [here = machines_here(libraries)](auto& row) { return !here.contains(row.machine); });

@@ -3,6 +3,7 @@
 // The commands of mge-fastrun-cache, one file each, and their common parts.
 
 #include <cstdint>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "apps/cli/app.h"
 #include "apps/cli/options/cache_file.h"
 #include "apps/cli/options/operator_options.h"
+#include "libmge/base/pattern.h"
 
 namespace mge::fastrun_cache {
 
@@ -26,6 +28,18 @@ void add_models(cli::App& app);
 
 // The day of a time in seconds since 1970; "-" for 0.
 std::string date_of(int64_t seconds);
+
+// Throws UsageError that names the option if the expression is invalid.
+std::regex compiled(const std::string& option, const std::string& expression);
+
+// Removes the rows in whose text nothing matches; an empty expression keeps all.
+template <class Row, class Text>
+void drop_unless_found(std::vector<Row>& rows, const char* option, const std::string& expression,
+                       Text text_of) {
+    if (expression.empty()) return;
+    std::regex wanted = compiled(option, expression);
+    std::erase_if(rows, [&](auto& row) { return !is_found(wanted, text_of(row)); });
+}
 
 // Selects rows: regular expressions that must match a part of the text.
 struct RowFilter {

@@ -75,7 +75,7 @@ void Session::load() {
         }
         model_ = o.model.read();
     }
-    if (model_.is_public) requested_.select.weight_cache = PackedWeightCache::of_user();
+    if (model_.is_public) requested_.select.weight_cache = PackedWeightCache::of_user(o.model.path);
     load_ms = milliseconds_since(start);
 }
 

@@ -169,7 +169,8 @@ mge::CompileOptions Network::NetworkImplBase::make_options(Loaded& loaded) const
     if (settings.configuration.is_in_place) options.async_exec_level = 0;
     if (measures(options)) loaded.cache = persistent_cache();
     options.select.cache = loaded.cache.get();
-    if (loaded.model->is_public()) options.select.weight_cache = mge::PackedWeightCache::of_user();
+    if (loaded.model->is_public())
+        options.select.weight_cache = mge::PackedWeightCache::of_user(loaded.model->name());
     mge::check(options);
     return options;
 }

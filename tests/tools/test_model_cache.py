@@ -96,6 +96,71 @@ def test_models_command_shows_and_clears(run_tool, model, cache):
     assert "off" in off.out
 
 
+def test_models_are_listed_and_removed(run_tool, model, cache, tmp_path):
+    env = {"MGE_MODEL_CACHE": str(cache)}
+    copy = tmp_path / "an\x1bother.mge"
+    copy.write_bytes(model.read_bytes())
+    for path in (model, copy):
+        assert run_tool("load_and_run", path, "--iter", 1, env=env).code == 0
+    (file,) = files_in(cache)
+    shown = run_tool("mge-fastrun-cache", "models", "--verbose", env=env)
+    (row,), (weight,) = shown.result["models"], shown.result["weights"]
+    assert row["model"] == weight["model"] == str(model), "the first one"
+    assert row["packed_weights"] == 1 and row["bytes"] == file.stat().st_size
+    assert weight["fingerprint"] == file.stem
+    assert weight["made_for"].startswith("128x128x3x3 f32 for oneDNN ")
+    for text in (file.stem, weight["made_for"], str(model)):
+        assert text in shown.out
+    assert str(model) in run_tool("mge-fastrun-cache", "models", env=env).out
+
+    def left(*flags):
+        done = run_tool("mge-fastrun-cache", "models", *flags, env=env)
+        assert done.code == 0, done.err
+        return done.result["packed_weights"], done.result["cleared"], len(files_in(cache))
+
+    assert left("--model", "nothing", "--remove") == (0, 0, 1)
+    assert left("--older-than", 2, "--remove") == (0, 0, 1)
+    assert left("--model", "net[.]mge$") == (1, 0, 1)
+    assert left("--model", "net[.]mge$", "--remove") == (1, 1, 0)
+    assert run_tool("load_and_run", copy, "--iter", 1, env=env).code == 0
+    shown = run_tool("mge-fastrun-cache", "models", env=env)
+    assert "an\\x1bother.mge" in shown.out and "\x1b" not in shown.out
+    assert left("--older-than", 0, "--remove") == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--remove"], "--older-than"),
+        (["--clear", "--model", "a"], "--remove"),
+        (["--model", "("], "regular"),
+    ],
+)
+def test_models_refuses_what_it_cannot_do(run_tool, cache, flags, message):
+    done = run_tool("mge-fastrun-cache", "models", *flags, env={"MGE_MODEL_CACHE": str(cache)})
+    assert done.code == 2 and message in done.err
+
+
+def test_copies_without_labels_are_used_and_listed(run_tool, model, cache):
+    """Those of older versions."""
+    env = {"MGE_MODEL_CACHE": str(cache)}
+    run_tool("load_and_run", model, "--iter", 1, env=env)
+    (file,) = files_in(cache)
+    content = bytearray(file.read_bytes())
+    label = int.from_bytes(content[40:44], "little")
+    assert 0 < label < 4096
+    content[40:44] = bytes(4)
+    file.write_bytes(content[:-label])
+    before = file.stat().st_mtime_ns
+    assert run_tool("load_and_run", model, "--iter", 1, env=env).code == 0
+    assert file.stat().st_mtime_ns == before
+    shown = run_tool("mge-fastrun-cache", "models", env=env)
+    assert shown.result["weights"][0]["model"] == shown.result["weights"][0]["made_for"] == ""
+    # A damaged label does not matter.
+    file.write_bytes(content[:-label] + b"\xff\n")
+    assert run_tool("mge-fastrun-cache", "models", "--verbose", env=env).code == 0
+
+
 def test_folder_of_others_is_refused(run_tool, model, cache):
     cache.mkdir(mode=0o777)
     cache.chmod(0o777)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 
+#include <oneapi/dnnl/dnnl_debug.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,6 +15,7 @@
 
 #include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/joined.h"
 #include "libmge/base/threads/per_process.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/onednn/copy_blocked.h"
@@ -230,6 +233,14 @@ Fingerprint copy_key(const Fingerprint& values, const MemoryDesc& given, const M
     return fingerprint(key.data(), key.size());
 }
 
+// Returns "128x128x3x3 f32 for oneDNN 2.6.3".
+std::string purpose_of(const MemoryDesc& given) {
+    std::vector<int64_t> dims(given.dims, given.dims + given.ndims);
+    auto& version = *dnnl_version();
+    return text(joined(dims, "x"), ' ', dnnl_dt2str(given.data_type), " for oneDNN ", version.major, '.',
+                version.minor, '.', version.patch);
+}
+
 std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const MemoryDesc& used,
                                                  const void* data, int threads, PackedWeightCache* cache) {
     if (auto made = find_made(given, used, data)) return made;
@@ -248,7 +259,7 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
     if (is_new) {
         ThreadScope scope(bytes(used) < worth_a_team ? 1 : threads);
         pack(given, data, used, packed->data());
-        if (cache) cache->add(name, packed, packed->data(), bytes(used));
+        if (cache) cache->add(name, packed, packed->data(), bytes(used), purpose_of(given));
     }
     std::lock_guard lock(known.mutex);
     if (auto weight = known.find(key, given, used)) return weight;
