@@ -74,6 +74,30 @@ void swap_words(const uint32_t* source, int64_t source_row, uint32_t* target, in
         }
 }
 
+using Bytes __attribute__((vector_size(16))) = uint8_t;
+
+// A full tile of bytes: four rounds of riffling the first eight rows with the last eight.
+void swap_bytes(const uint8_t* source, int64_t source_row, uint8_t* target, int64_t target_row) {
+    Bytes rows[tile], next[tile];
+#pragma GCC unroll 16
+    for (int64_t j = 0; j < tile; ++j) std::memcpy(&rows[j], source + j * source_row, sizeof rows[j]);
+#pragma GCC unroll 4
+    for (int round = 0; round < 4; ++round) {
+#pragma GCC unroll 8
+        for (int64_t r = 0; r < tile / 2; ++r) {
+            Bytes a = rows[r], b = rows[r + tile / 2];
+            next[2 * r] =
+                __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            next[2 * r + 1] =
+                __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < tile; ++r) rows[r] = next[r];
+    }
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < tile; ++i) std::memcpy(target + i * target_row, &rows[i], sizeof rows[i]);
+}
+
 // target[i * target_row + j] = source[j * source_row + i] for a tile; the buffer makes both sides whole
 // lines.
 template <class T>
@@ -82,6 +106,7 @@ void swap_tile(const T* source, int64_t source_row, T* target, int64_t target_ro
     if (rows == tile && columns == tile) {
         if constexpr (sizeof(T) == sizeof(uint32_t))
             return swap_words(source, source_row, target, target_row);
+        if constexpr (sizeof(T) == 1) return swap_bytes(source, source_row, target, target_row);
         T buffer[tile][tile];
         for (int64_t j = 0; j < tile; ++j)
             for (int64_t i = 0; i < tile; ++i) buffer[i][j] = source[j * source_row + i];
