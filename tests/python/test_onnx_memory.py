@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peak memory of reading an ONNX file: at most 10 times its size plus 64 MiB, in total."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 from onnx_files import model_of, onnx, port
 
+pytestmark = pytest.mark.skipif(
+    "MGE_SANITIZED" in os.environ, reason="figures of the sanitizer's allocator"
+)
 GROWTH, SLACK = 10, 64 << 20
 # Uncertainty of the kernel's counters and the allocator's caches. The file itself is mapped.
 UNCERTAIN = 8 << 20
