@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "libmge/base/api.h"
@@ -24,5 +25,8 @@ struct Fingerprint {
 };
 MGE_API Fingerprint fingerprint(const void* data, size_t bytes);
 inline uint64_t checksum(std::string_view text) { return checksum(text.data(), text.size()); }
+// Return all 16 or 32 hexadecimal digits, the highest first.
+MGE_API std::string hex_text(uint64_t value);
+MGE_API std::string hex_text(const Fingerprint& print);
 
 }  // namespace mge

@@ -22,7 +22,7 @@
 #include "libmge/base/files/file.h"
 #include "libmge/base/files/folder.h"
 #include "libmge/base/files/own_folder.h"
-#include "libmge/base/hex_text.h"
+#include "libmge/base/hash.h"
 #include "libmge/base/log.h"
 #include "libmge/base/threads/per_process.h"
 

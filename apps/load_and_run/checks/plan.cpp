@@ -8,7 +8,7 @@
 #include "apps/cli/output/table.h"
 #include "libmge/base/error.h"
 #include "libmge/base/files/file.h"
-#include "libmge/base/hex_text.h"
+#include "libmge/base/hash.h"
 #include "libmge/base/joined.h"
 #include "libmge/base/number_text.h"
 

@@ -10,7 +10,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/files/cache_folder.h"
 #include "libmge/base/files/file.h"
-#include "libmge/base/hex_text.h"
+#include "libmge/base/hash.h"
 #include "libmge/base/log.h"
 #include "libmge/device/cuda/library.h"
 #include "libmge/device/cuda/runtime.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/base/hex_text.h"
+#include "libmge/base/hash.h"
 
 #include <gtest/gtest.h>
 
