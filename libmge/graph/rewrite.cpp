@@ -2,6 +2,7 @@
 #include "libmge/graph/rewrite.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "libmge/graph/copy_node.h"
@@ -115,11 +116,18 @@ std::optional<size_t> input_position(const OpInfo& op, std::string_view name) {
 
 ValueId named_input(const Node& node, std::string_view name) {
     auto position = input_position(*node.op, name);
-    return position && *position < node.inputs.size() ? node.inputs[*position] : no_value;
+    return position ? given_input(node, *position) : no_value;
 }
 
 Tensor constant_of(const Graph& graph, ValueId value) {
     return value == no_value ? Tensor{} : graph.value(value).constant;
+}
+
+bool is_same_number(const Graph& graph, ValueId a, ValueId b) {
+    if (a == b) return true;
+    Tensor x = constant_of(graph, a), y = constant_of(graph, b);
+    if (!x || !y || x.dtype() != y.dtype() || x.spec().numel() != 1 || y.spec().numel() != 1) return false;
+    return std::memcmp(x.data(), y.data(), x.spec().bytes()) == 0;
 }
 
 bool same_params(const Node& a, const Node& b) {

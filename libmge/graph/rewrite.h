@@ -56,6 +56,10 @@ MGE_API std::shared_ptr<const void> with_param(const OpInfo& op, const void* par
 // True if a node is one of these operators. Rebuilding a graph without them would cost more than this check.
 MGE_API bool has_operator(const Graph& graph, std::initializer_list<const OpInfo*> ops);
 
+// Returns the input at that position; no_value if it is absent.
+inline ValueId given_input(const Node& node, size_t i) {
+    return i < node.inputs.size() ? node.inputs[i] : no_value;
+}
 // Returns the input of that name; no_value if it is absent or does not exist.
 MGE_API ValueId named_input(const Node& node, std::string_view name);
 // Returns the position of the input of that name; nullopt if it does not exist.
@@ -63,6 +67,8 @@ MGE_API std::optional<size_t> input_position(const OpInfo& op, std::string_view 
 
 // Returns the constant of a value; null if it is not a constant.
 MGE_API Tensor constant_of(const Graph& graph, ValueId value);
+// True for one value, for two absent ones, and for two constants of one equal number.
+MGE_API bool is_same_number(const Graph& graph, ValueId a, ValueId b);
 
 MGE_API bool same_params(const Node& a, const Node& b);
 

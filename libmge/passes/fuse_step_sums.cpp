@@ -8,8 +8,6 @@
 // The constant has one element per channel. The steps of rows of a matrix may be reshaped in between. If both
 // operands of a sum are convolutions, the later one fuses the other's result.
 
-#include <cstring>
-
 #include "libmge/graph/match.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -25,8 +23,6 @@ namespace mge {
 namespace {
 
 using Conv = ops::QuantizedConv2d;
-
-ValueId given_input(const Node& node, size_t i) { return i < node.inputs.size() ? node.inputs[i] : no_value; }
 
 // All values of a byte are allowed.
 bool is_full(DType dtype, int64_t lower, int64_t upper) {
@@ -45,15 +41,6 @@ bool is_open(const match::Match&, const Node& node) {
 }
 match::Pattern open_convolution(std::string name) {
     return match::used_once(match::capture(std::move(name), match::op_if<Conv>(is_open)));
-}
-
-// Two constants of one number, or one value.
-bool is_same_number(const Graph& graph, ValueId a, ValueId b) {
-    if (a == b) return true;
-    if (a == no_value || b == no_value) return false;
-    Tensor x = constant_of(graph, a), y = constant_of(graph, b);
-    if (!x || !y || x.dtype() != y.dtype() || x.spec().numel() != 1 || y.spec().numel() != 1) return false;
-    return std::memcmp(x.data(), y.data(), x.spec().bytes()) == 0;
 }
 
 // The meaning of the convolution's steps is the given one.

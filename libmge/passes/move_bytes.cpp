@@ -15,7 +15,6 @@
 // point that it stands for to the next operator.
 
 #include <algorithm>
-#include <cstring>
 
 #include "libmge/device/device.h"
 #include "libmge/graph/copy_node.h"
@@ -72,7 +71,6 @@ private:
     bool quantize_before(NodeId id);
     ValueId quantized(ValueId real, const Node& quantize);
     bool may_quantize_before(ValueId real) const;
-    bool are_alike(ValueId a, ValueId b) const;
     bool is_positive(ValueId scale) const;
     ValueId one_number(ValueId id);
     std::vector<ValueId> with_scale(ValueId x, ValueId scale, ValueId zero);
@@ -92,7 +90,7 @@ private:
 bool is_one_number(const Graph& graph, ValueId id) {
     return id == no_value || (graph.value(id).is_constant() && graph.value(id).spec.numel() == 1);
 }
-ValueId zero_of(const Node& node) { return node.inputs.size() > 2 ? node.inputs[2] : no_value; }
+ValueId zero_of(const Node& node) { return given_input(node, 2); }
 
 // Whatever rank the bytes come to have.
 ValueId Mover::one_number(ValueId id) {
@@ -106,13 +104,6 @@ std::vector<ValueId> Mover::with_scale(ValueId x, ValueId scale, ValueId zero) {
     std::vector<ValueId> inputs{x, one_number(scale)};
     if (zero != no_value) inputs.push_back(one_number(zero));
     return inputs;
-}
-
-// Constants of one number and the same contents, or both absent.
-bool Mover::are_alike(ValueId a, ValueId b) const {
-    if (a == no_value || b == no_value) return a == b;
-    auto &x = graph_.value(a).constant, &y = graph_.value(b).constant;
-    return x.dtype() == y.dtype() && std::memcmp(x.data(), y.data(), x.spec().bytes()) == 0;
 }
 
 bool Mover::is_positive(ValueId scale) const {
@@ -150,7 +141,8 @@ bool Mover::move_steps(NodeId id) {
     for (size_t i = 0; i < operands.size(); ++i) {
         auto& steps = steps_[size_t(operands[i])];
         bool fits = steps.bytes != no_value && uses_[size_t(operands[i])] == 1 &&
-                    are_alike(steps.scale, first.scale) && are_alike(steps.zero, first.zero);
+                    is_same_number(graph_, steps.scale, first.scale) &&
+                    is_same_number(graph_, steps.zero, first.zero);
         if (!fits || dtype_in_target(steps.bytes) != dtype_in_target(first.bytes)) return false;
         inputs[i] = steps.bytes;
     }

@@ -23,10 +23,6 @@ namespace {
 
 enum ConvInput : size_t { image, weight, bias, residual };
 
-ValueId input_of(const Node& node, ConvInput which) {
-    return which < node.inputs.size() ? node.inputs[which] : no_value;
-}
-
 // Slices of a constant along an axis, in another order.
 Tensor in_order(const Tensor& constant, int axis, const IntList& order) {
     auto& shape = constant.shape();
@@ -55,7 +51,7 @@ private:
         return node.as<ops::Conv2d::Params>().groups == 1 && shape(node.inputs[weight]).rank() == 4;
     }
     bool has_constant_bias(const Node& node) const {
-        ValueId id = input_of(node, bias);
+        ValueId id = given_input(node, bias);
         if (id == no_value) return true;
         auto& value = graph_.value(id);
         return value.is_constant() && value.spec.shape.rank() == 4 &&
@@ -70,12 +66,12 @@ private:
     }
     bool may_read_ordered(NodeId reader, ValueId id) const {
         auto& node = graph_.node(reader);
-        if (node.op != &ops::Conv2d::info || node.inputs[image] != id || input_of(node, residual) == id ||
+        if (node.op != &ops::Conv2d::info || node.inputs[image] != id || given_input(node, residual) == id ||
             !constant_of(graph_, node.inputs[weight]))
             return false;
         if (is_plain(node)) return true;
         return is_depthwise(graph_, node) && has_constant_bias(node) &&
-               input_of(node, residual) == no_value && may_be_ordered(node.outputs[0]);
+               given_input(node, residual) == no_value && may_be_ordered(node.outputs[0]);
     }
 
     void place(NodeId id) {
@@ -93,7 +89,7 @@ private:
             reorder(weight, 1);
         } else {
             reorder(weight, 0);
-            if (input_of(node, bias) != no_value) reorder(bias, 1);
+            if (given_input(node, bias) != no_value) reorder(bias, 1);
             orders_[node.outputs[0]] = order->second;
         }
         rewrite_.copy_with(id, node.params, std::move(inputs));
