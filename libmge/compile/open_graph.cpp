@@ -44,11 +44,11 @@ ExtentBounds bounds_around(int64_t size, const std::set<int64_t>& fixed) {
 // Replaces the declared dimensions by those that are open here. Other names in their expressions become
 // numbers: `past + new` is `past + 1` if `new` keeps its size.
 void declare_open(Graph& graph, const OpenAxes& open) {
-    DimensionNames names, open_names;
+    const DimensionNames names = all_dimension_names(graph);
+    DimensionNames open_names;
     ExtentValues fixed;
     for (size_t i = 0; i < open.size(); ++i)
         for (auto& dimension : graph.value(graph.inputs()[i]).dimensions) {
-            names.insert(dimension.name);
             if (is_open(open, i, dimension.axis))
                 open_names.insert(dimension.name);
             else

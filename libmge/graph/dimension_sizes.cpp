@@ -20,11 +20,15 @@ void each_named(const Graph& graph, Visit visit) {
             if (!dimension.name.empty()) visit(i, dimension);
 }
 
-DimensionNames all_names(const Graph& graph) {
+}  // namespace
+
+DimensionNames all_dimension_names(const Graph& graph) {
     DimensionNames names;
     each_named(graph, [&](size_t, auto& dimension) { names.insert(dimension.name); });
     return names;
 }
+
+namespace {
 
 std::optional<int64_t> size_by_name(const DimensionNames& names, const ExtentValues& sizes,
                                     const std::string& name) {
@@ -53,7 +57,7 @@ void require_names(const Graph& graph, const ExtentValues& sizes, std::string_vi
 template <class Visit>
 void each_sized(const Graph& graph, const ExtentValues& sizes, Visit visit) {
     if (sizes.empty()) return;
-    auto names = all_names(graph);
+    auto names = all_dimension_names(graph);
     each_named(graph, [&](size_t i, auto& dimension) {
         if (auto size = size_by_name(names, sizes, dimension.name)) visit(i, dimension, *size);
     });
@@ -97,7 +101,7 @@ const OpenDimension* find_dimension(const OpenDimensions& dimensions, int axis) 
 }
 
 std::vector<std::string> dimension_names(const Graph& graph) {
-    auto names = all_names(graph);
+    auto names = all_dimension_names(graph);
     std::vector<std::string> result;
     auto rest = names;
     each_named(graph, [&](size_t, auto& dimension) {

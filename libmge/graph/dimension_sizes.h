@@ -15,6 +15,8 @@ namespace mge {
 // Returns the open dimension at an axis; nullptr if the axis has a fixed size.
 MGE_API const OpenDimension* find_dimension(const OpenDimensions& dimensions, int axis);
 using DimensionNames = std::set<std::string, std::less<>>;
+// Returns the names of all dimensions of the inputs, expressions among them.
+MGE_API DimensionNames all_dimension_names(const Graph& graph);
 // Returns the expression that a name is, all of whose symbols are other names; nullopt for any other name.
 // "batch-size" alone is a name.
 MGE_API std::optional<Extent> expression_over(const DimensionNames& names, const std::string& name);

@@ -39,12 +39,19 @@ ExtentBounds bounds_of(const Graph& graph, std::string_view name) {
     return {.lower = 1};
 }
 
-// Describes an input of the graph, whose symbols come from the table.
-using DescribeInput = std::function<SymbolicValue(ValueId id, SymbolTable& symbols)>;
+// The size of an axis of an input, given by its position; its symbols come from the table.
+using DescribeAxis = std::function<Extent(size_t input, int axis, SymbolTable& symbols)>;
 
-SymbolicShapes shapes_with(const Graph& graph, const DescribeInput& describe, int rounds) {
+SymbolicShapes shapes_with(const Graph& graph, const DescribeAxis& describe, int rounds) {
     SymbolTable symbols;
-    auto input = [&](ValueId id) { return describe(id, symbols); };
+    auto input = [&](ValueId id) {
+        auto place = size_t(std::ranges::find(graph.inputs(), id) - graph.inputs().begin());
+        SymbolicValue known{graph.value(id).spec.shape, {}, {}};
+        if (place == graph.inputs().size()) return known;  // no input any more
+        for (int axis = 0; axis < known.shape.rank(); ++axis)
+            known.shape.set(axis, describe(place, axis, symbols));
+        return known;
+    };
     auto unknown = [&](const std::string& name, int64_t lower) { return symbols.get(name, lower); };
     for (int i = 1;; ++i) {
         SymbolicInference round(graph, {.unknown = unknown, .input = input});
@@ -65,32 +72,22 @@ SymbolicShapes symbolic_shapes(const Graph& graph) {
     auto names = names_of_inputs(graph);
     return shapes_with(
         graph,
-        [&](ValueId id, SymbolTable& symbols) {
-            auto place = size_t(std::ranges::find(graph.inputs(), id) - graph.inputs().begin());
-            SymbolicValue known{graph.value(id).spec.shape, {}, {}};
-            if (place == names.size()) return known;  // no input any more
-            for (int axis = 0; axis < known.shape.rank(); ++axis)
-                known.shape.set(axis, symbols.get(text(names[place], '.', axis),
-                                                  std::min<int64_t>(known.shape[axis], 1)));
-            return known;
+        [&](size_t input, int axis, SymbolTable& symbols) {
+            const int64_t size = graph.value(graph.inputs()[input]).spec.shape[axis];
+            return symbols.get(text(names[input], '.', axis), std::min<int64_t>(size, 1));
         },
         most_rounds);
 }
 
 SymbolicShapes symbolic_shapes(const Graph& graph, ExtentOfAxis extent_of) {
+    // The leading mark says that the bounds are right: sizes of 0 need no thought.
+    auto bounded = [&](std::string_view name) {
+        return std::optional(Extent::symbol(text("?size ", name), bounds_of(graph, name)));
+    };
     return shapes_with(
         graph,
-        [&](ValueId id, SymbolTable&) {
-            auto place = size_t(std::ranges::find(graph.inputs(), id) - graph.inputs().begin());
-            SymbolicValue known{graph.value(id).spec.shape, {}, {}};
-            if (place == graph.inputs().size()) return known;
-            // The leading mark says that the bounds are right: sizes of 0 need no thought.
-            auto bounded = [&](std::string_view name) {
-                return std::optional(Extent::symbol(text("?size ", name), bounds_of(graph, name)));
-            };
-            for (int axis = 0; axis < known.shape.rank(); ++axis)
-                known.shape.set(axis, substitute(extent_of(graph, place, axis), bounded));
-            return known;
+        [&](size_t input, int axis, SymbolTable&) {
+            return substitute(extent_of(graph, input, axis), bounded);
         },
         1);
 }
@@ -100,10 +97,7 @@ Extent named_extent(const Graph& graph, size_t input, int axis) {
     auto* dimension = find_dimension(value.dimensions, axis);
     if (!dimension) return value.spec.shape[axis];
     if (dimension->name.empty()) return Extent::symbol(text("input ", input, '.', axis));
-    DimensionNames names;
-    for (ValueId id : graph.inputs())
-        for (auto& each : graph.value(id).dimensions) names.insert(each.name);
-    if (auto extent = expression_over(names, dimension->name)) return *extent;
+    if (auto extent = expression_over(all_dimension_names(graph), dimension->name)) return *extent;
     return Extent::symbol(dimension->name);
 }
 
