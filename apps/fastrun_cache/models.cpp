@@ -27,7 +27,6 @@ struct ModelsJob {
 struct Weight {
     PackedWeightCache::Entry entry;
     PackedWeightCache::Label label;
-    std::string model() const { return label.model.empty() ? "-" : printable(label.model); }
 };
 
 // The weights that were first packed for one model.
@@ -65,6 +64,8 @@ std::vector<ModelRow> by_model(const std::vector<Weight>& weights) {
     return sorted;
 }
 
+std::string shown(const std::string& words) { return words.empty() ? "-" : printable(words); }
+
 void print_rows(const std::vector<Weight>& weights, bool each_weight) {
     if (weights.empty()) return;
     Table table{{"model", "packed weights", "size", "last use"}};
@@ -72,12 +73,11 @@ void print_rows(const std::vector<Weight>& weights, bool each_weight) {
     if (each_weight)
         for (auto& weight : weights)
             table.push_back({weight.entry.key(), cli::format_bytes(double(weight.entry.bytes)),
-                             date_of(weight.entry.used_at),
-                             weight.label.purpose.empty() ? "-" : printable(weight.label.purpose),
-                             weight.model()});
+                             date_of(weight.entry.used_at), shown(weight.label.purpose),
+                             shown(weight.label.model)});
     else
         for (auto& row : by_model(weights))
-            table.push_back({row.model.empty() ? "-" : printable(row.model), std::to_string(row.weights),
+            table.push_back({shown(row.model), std::to_string(row.weights),
                              cli::format_bytes(double(row.bytes)), date_of(row.used_at)});
     cli::print_table(std::cout, table, {"last use", "packed weights"});
 }
