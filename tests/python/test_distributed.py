@@ -4,8 +4,10 @@
 import functools
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -308,6 +310,36 @@ def test_children_have_no_part_in_a_server():
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def test_a_closed_server_leaves_no_thread():
+    before = set(threading.enumerate())
+    server = dist.Server()
+    client = dist.Client("localhost", server.py_server_port)
+    failures = []
+
+    def wait():
+        try:
+            client.user_get("nothing")
+        except (OSError, RuntimeError) as failure:
+            failures.append(failure)
+
+    waiting = [threading.Thread(target=wait) for _ in range(3)]
+    silent = socket.create_connection(("localhost", server.py_server_port))
+    for thread in waiting:
+        thread.start()
+    while len(set(threading.enumerate()) - before) < 8:  # of the server: 1 + 4
+        time.sleep(0.01)
+    start = time.monotonic()
+    server.close()
+    assert time.monotonic() - start < 5
+    assert set(threading.enumerate()) - before <= set(waiting)
+    while silent.recv(1000):  # its greeting; then the end
+        pass
+    silent.close()
+    for thread in waiting:
+        thread.join(10)
+    assert len(failures) == 3
 
 
 def test_a_child_ends_though_its_parent_has_a_server():

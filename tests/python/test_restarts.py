@@ -108,10 +108,9 @@ def test_many_failures_leave_nothing_behind():
     before = resources()
     with pytest.raises(AssertionError, match="exit with code"):
         launched(fail, max_restarts=failures - 1)()
-    end = time.monotonic() + 60
-    while (after := resources())[:2] != before[:2] and time.monotonic() < end:
-        time.sleep(0.1)  # threads of the last server may be about to end
-    assert after[:2] == before[:2]
+    after = resources()
+    # There may be fewer: threads of earlier tests end meanwhile.
+    assert after[0] <= before[0] and after[1] <= before[1], (before, after)
     assert after[2] <= before[2] + 2000, (before, after)
 
 

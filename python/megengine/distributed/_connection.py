@@ -218,18 +218,42 @@ class Listener(socketserver.ThreadingTCPServer):
     """Accepts peers that know the secret, each on its own thread.
 
     Silent peers do not block others. When too many peers are unauthenticated, the oldest is
-    rejected.
+    rejected. ``server_close`` ends all connections and waits for their threads.
     """
 
-    daemon_threads = True
     allow_reuse_address = True
     request_queue_size = 128
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.secret = shared_secret()
         self._strangers: dict[socket.socket, None] = {}  # in the order in which they came
+        self._connections: dict[threading.Thread, socket.socket] = {}
         self._lock = threading.Lock()
         super().__init__(address, None)
+
+    def process_request(self, request, client_address) -> None:
+        place = request, client_address
+        thread = threading.Thread(target=self.process_request_thread, args=place, daemon=True)
+        with self._lock:
+            thread.start()
+            self._connections[thread] = request
+
+    def process_request_thread(self, request, client_address) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._lock:
+                del self._connections[threading.current_thread()]
+
+    def server_close(self) -> None:
+        super().server_close()
+        with self._lock:
+            connections = dict(self._connections)
+        for thread, connection in connections.items():
+            with contextlib.suppress(OSError):  # its thread may be closing it
+                connection.shutdown(socket.SHUT_RDWR)
+            if thread is not threading.current_thread():
+                thread.join()
 
     def serve(self, peer: socket.socket) -> None:
         """Serves a guest that has proved itself."""

@@ -60,6 +60,7 @@ class _Board:
         self._barriers: dict[str, _Meeting] = {}
         self._broadcasts: dict[str, _Meeting] = {}
         self._left: set = set()  # sources whose values will not arrive
+        self._is_closed = False
         self._current = threading.local()  # the connection that a thread answers
 
     def answer(self, peer: socket.socket, method: str, arguments: tuple):
@@ -68,6 +69,12 @@ class _Board:
             raise ValueError(f"there is no method {method!r}")
         self._current.connection = peer
         return getattr(self, method)(*arguments)
+
+    def close(self) -> None:
+        """Make all waiting calls fail."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
 
     def connect(self) -> bool:
         return True
@@ -81,12 +88,15 @@ class _Board:
         """Waits for a change that another client makes, as long as this client does."""
         end = time.monotonic() + patience
         while not self._changed.wait_for(
-            is_over, max(0.0, min(end - time.monotonic(), _LOOK_SECONDS))
+            lambda: self._is_closed or is_over(),
+            max(0.0, min(end - time.monotonic(), _LOOK_SECONDS)),
         ):
             if time.monotonic() >= end:
                 raise TimeoutError(f"{missing()} for {patience:g} s")
             if is_closed(self._current.connection):
                 raise ConnectionAbortedError("the client has left")
+        if self._is_closed:
+            raise ConnectionAbortedError("the server is closed")
 
     def _wait_for_value(self, key: str, patience: float) -> None:
         self._wait(lambda: key in self._values, patience, lambda: "no client has set it")
@@ -167,9 +177,9 @@ class _ThreadedServer(Listener):
     """Answers one call on each connection."""
 
     def __init__(self, address: tuple[str, int], logs: bool) -> None:
-        super().__init__(address)
         self._board = _Board()
         self._logs = logs
+        super().__init__(address)
 
     def serve(self, peer: socket.socket) -> None:
         request = receive_message(peer, time.monotonic() + _GRACE_SECONDS)
@@ -182,6 +192,10 @@ class _ThreadedServer(Listener):
             answer = Fault(1, str(error))
         message = dumps(answer, methodresponse=True, allow_none=True).encode()
         send_message(peer, message, time.monotonic() + _GRACE_SECONDS)
+
+    def server_close(self) -> None:
+        self._board.close()
+        super().server_close()
 
 
 # The servers of this process.
@@ -197,8 +211,9 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def _stop(server: _ThreadedServer) -> None:
+def _stop(server: _ThreadedServer, thread: threading.Thread) -> None:
     server.shutdown()
+    thread.join()
     server.server_close()
 
 
@@ -226,13 +241,14 @@ class Server:
     def __init__(self, port: int = 0, host: str = "0.0.0.0") -> None:
         server = _ThreadedServer((host, port), logs=False)
         self.py_server_port: int = server.server_address[1]
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
         self._server = server
-        self._finalizer = weakref.finalize(self, _stop, server)
+        self._finalizer = weakref.finalize(self, _stop, server, thread)
         _servers.add(self)
 
     def close(self) -> None:
-        """End the server, its thread and its connections."""
+        """End the server, its connections and its threads. Calls that wait fail."""
         self._finalizer()
 
     def _leave_to_parent(self) -> None:
