@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "apps/triton_backend/sample.h"
+
 namespace mge::triton {
 
 namespace {
@@ -41,6 +43,23 @@ std::vector<std::vector<int64_t>> run_on_zeros(Network& network, int64_t rows = 
     return shapes;
 }
 
+// Tried with the sizes of the file. A model that refuses the values or the sizes has no batches.
+bool rows_are_independent(Network& network) {
+    const auto first_size = [](const TensorInfo& info) { return info.sizes.empty() ? 0 : info.sizes[0]; };
+    const int64_t rows = network.inputs().empty() ? 0 : first_size(network.inputs()[0]);
+    const auto has_rows = [&](const TensorInfo& info) { return first_size(info) == rows; };
+    if (rows == 0 || !std::ranges::all_of(network.inputs(), has_rows)) return false;
+    try {
+        const auto once = run_on_samples(network, 1), twice = run_on_samples(network, 2);
+        for (size_t i = 0; i < once.size(); ++i) {
+            if (!is_same_with_more_rows(network.outputs()[i].type, rows, once[i], twice[i])) return false;
+        }
+        return true;
+    } catch (const std::runtime_error&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 Model::Model(const std::string& config, const std::string& folder)
@@ -67,28 +86,12 @@ Model::Model(const std::string& config, const std::string& folder)
     max_batch_ = settings_.has_batching ? settings_.max_batch : has_batches ? DefaultMaxBatch : 0;
 }
 
-// Whether twice the rows give twice the rows; fills the shapes of outputs.
+// Whether twice the rows give twice the rows, and leave the first half as it was; fills the shapes of
+// outputs.
 bool Model::try_batches() {
-    const auto first_size = [](const TensorInfo& info) { return info.sizes.empty() ? 0 : info.sizes[0]; };
-    const int64_t rows = inputs_.empty() ? 0 : first_size(inputs_[0]);
-    bool has_batches = rows > 0 && std::ranges::all_of(inputs_, [&](const TensorInfo& info) {
-                           return first_size(info) == rows;
-                       });
-    const auto once = run_on_zeros(*source_);
-    for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].shape = once[i];
-    if (has_batches) {
-        try {
-            const auto twice = run_on_zeros(*source_, 2 * rows);
-            for (size_t i = 0; i < once.size(); ++i) {
-                std::vector<int64_t> expected = once[i];
-                if (expected.empty() || expected[0] != rows) return false;
-                expected[0] = 2 * rows;
-                if (twice[i] != expected) return false;
-            }
-        } catch (const std::runtime_error&) {
-            return false;
-        }
-    }
+    const bool has_batches = rows_are_independent(*source_);
+    const auto shapes = run_on_zeros(*source_);
+    for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].shape = shapes[i];
     // Other open dimensions of inputs may change any size of an output.
     const bool has_open = std::ranges::any_of(inputs_, [&](const TensorInfo& info) {
         return std::find(info.shape.begin() + (has_batches ? 1 : 0), info.shape.end(), -1) !=

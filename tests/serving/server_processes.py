@@ -191,6 +191,28 @@ def dump_two_inputs(path):
     run.dump(str(path), arg_names=["a", "b"], output_names=["sum", "product"])
 
 
+def dump_rows(path):
+    """ "x" (1, 8) to "y" (1, 3); any batch."""
+    import megengine as mge
+    import megengine.functional as F
+    from megengine.jit import trace
+
+    weight = mge.Tensor(np.random.RandomState(0).randn(8, 3).astype("float32"))
+    run = trace(lambda x: F.matmul(x, weight), symbolic=True, capture_as_const=True)
+    run(mge.Tensor(np.zeros((1, 8), np.float32)))
+    run.dump(str(path), arg_names=["x"], output_names=["y"])
+
+
+def dump_centred(path):
+    """ "x" (2, 3) to "y" (2, 3), whose rows depend on each other."""
+    import megengine as mge
+    from megengine.jit import trace
+
+    run = trace(lambda x: x - x.mean(axis=0), symbolic=True, capture_as_const=True)
+    run(mge.Tensor(np.zeros((2, 3), np.float32)))
+    run.dump(str(path), arg_names=["x"], output_names=["y"])
+
+
 def write_embedding(path):
     """ONNX: "index" (batch, length) int64 to "row" (batch, length, 4); 10 indices."""
     from onnx import TensorProto, helper, numpy_helper, save

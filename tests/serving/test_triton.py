@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from server_processes import direct, has_triton, request
+from server_processes import direct, dump_centred, has_triton, request
 
 from megengine.serving.repository import Service, write_triton
 
@@ -71,6 +71,20 @@ def test_instances_and_batches(models, serve):
     assert server.metric("nv_inference_exec_count") < 16
     (group,) = request(f"{server.http}/v2/models/classifier/config")[1]["instance_group"]
     assert int(group["count"]) == 2
+
+
+def test_rows_that_depend_on_each_other_are_no_batch(serve, tmp_path):
+    """Joined with the rows of another request, each would have another result."""
+    dump_centred(tmp_path / "centred.mge")
+    server = serve(tmp_path / "centred.mge", "--engine", "triton")
+    config = request(f"{server.http}/v2/models/centred/config")[1]
+    assert config["max_batch_size"] == 0
+    assert "dynamic_batching" not in config
+    rows = np.random.RandomState(5).rand(2, 3).astype("float32")
+    status, answer = server.infer("centred", {"x": rows})
+    assert status == 200
+    expected = direct(tmp_path / "centred.mge", {"x": rows})[1]["y"]
+    assert np.float32(answer["outputs"][0]["data"]).tobytes() == expected.tobytes()
 
 
 def test_a_bad_request_does_not_fail_the_others_of_its_batch(models, serve):
