@@ -7,7 +7,9 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import termios
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +48,28 @@ def seeded():
         numpy.random.seed(SEED)
     if megengine := sys.modules.get("megengine"):
         megengine.random.seed(SEED)
+
+
+@pytest.fixture
+def ray_python():
+    """The interpreter of the environment with Ray."""
+    root = Path(__file__).resolve().parents[1]
+    path = Path(os.environ.get("MGE_RAY_PYTHON", root / "build/ray-venv/bin/python"))
+    if not path.exists():
+        pytest.skip(f"no environment with Ray: {path}; scripts/test creates it")
+    return path
+
+
+@pytest.fixture
+def ray_variables():
+    """Environment variables of Ray. Its files are removed; paths of its sockets must be short."""
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
+        yield {
+            "HOME": folder,
+            "RAY_TMPDIR": folder,
+            "RAY_DEDUP_LOGS": "0",
+            "RAY_USAGE_STATS_ENABLED": "0",
+        }
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,18 @@ make_serve_environment() {
         --no-deps --no-compile --target "$triton.part" nvidia-pytriton==0.7.0 && mv "$triton.part" "$triton"; }
 }
 
+# make_ray_environment, make_spark_environment: make build/ray-venv and build/spark-venv for jobs in Ray and in Spark.
+make_ray_environment() {
+    local venv_folder=$PWD/build/ray-venv
+    local venv_python=$venv_folder/bin/python
+    make_python_environment ray
+}
+make_spark_environment() {
+    local venv_folder=$PWD/build/spark-venv
+    local venv_python=$venv_folder/bin/python
+    make_python_environment spark
+}
+
 # use_build_tree FOLDER: lets .venv import the packages in FOLDER (build/<preset>/python) without installing them.
 use_build_tree() {
     local site

@@ -13,17 +13,14 @@ JOBS = Path(__file__).with_name("ray_jobs.py")
 
 
 @pytest.fixture
-def run_job(serve_python, tmp_path):
-    if subprocess.run([serve_python, "-c", "import ray"], capture_output=True).returncode:
-        pytest.skip("Ray is not installed")
-
+def run_job(ray_python, ray_variables, tmp_path):
     def run(kind, model):
         done = subprocess.run(
-            [serve_python, JOBS, kind, model, tmp_path],
+            [ray_python, JOBS, kind, model, tmp_path],
             capture_output=True,
             text=True,
             timeout=300,
-            env={**environment(), "RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0"},
+            env=environment() | ray_variables,
         )
         assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 
