@@ -328,7 +328,7 @@ def test_a_closed_server_leaves_no_thread():
     silent = socket.create_connection(("localhost", server.py_server_port))
     for thread in waiting:
         thread.start()
-    while len(set(threading.enumerate()) - before) < 8:  # of the server: 1 + 4
+    while len(set(threading.enumerate()) - before) < 8:  # the server has 1 + 4
         time.sleep(0.01)
     start = time.monotonic()
     server.close()
