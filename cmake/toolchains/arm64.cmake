@@ -16,7 +16,8 @@ set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64;-L;${CMAKE_SYSROOT})
 
-# The interpreter of the build reports its own headers and names.
+# The interpreter of the build reports its own headers, and its own suffix of extensions. nanobind prefers scikit-build's variable.
 set(Python_INCLUDE_DIR ${CMAKE_SYSROOT}/usr/include/python3.11)
-set(Python_NumPy_INCLUDE_DIR ${CMAKE_SYSROOT}/usr/lib/python3/dist-packages/numpy/core/include)
-set(NB_SUFFIX .cpython-311-aarch64-linux-gnu.so)
+set(Python_NumPy_INCLUDE_DIR ${CMAKE_SYSROOT}/usr/local/lib/python3.11/dist-packages/numpy/_core/include)
+set(SKBUILD_SOABI cpython-311-aarch64-linux-gnu)
+set(MGE_TARGET_PYTHON ${CMAKE_CROSSCOMPILING_EMULATOR} ${CMAKE_SYSROOT}/usr/bin/python3.11)

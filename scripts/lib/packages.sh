@@ -102,9 +102,7 @@ arm64_sysroot_packages=(
     libzip-dev
     nlohmann-json3-dev
     python3-dev
-    python3-numpy
-    python3-pytest
-    python3-tqdm
+    python3-venv
 )
 
 # missing_packages NAME...: those that are not installed, one per line.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The sysroot for cross builds: Debian's packages for another architecture, unpacked into a folder. apt works with lists and a
-# cache of its own, so the system's packages and sources stay as they are. Sourced, after progress.sh and packages.sh.
+# The sysroot for cross builds: Debian's packages for another architecture, and wheels for its Python, unpacked into a folder. apt works
+# with lists and a cache of its own, so the system's packages and sources stay as they are. Sourced, after progress.sh, packages.sh and
+# python_environment.sh.
 
 # make_arm64_sysroot FOLDER: downloads and unpacks what is missing. Does nothing if the folder holds the same packages.
 make_arm64_sysroot() {
@@ -39,9 +40,26 @@ make_arm64_sysroot() {
     for package in "$state"/cache/archives/*.deb; do
         dpkg --fsys-tarfile "$package" | tar --extract --keep-directory-symlink --no-same-owner --directory "$folder"
     done
-    # Their packages' scripts, which are for the other architecture, would make these links.
-    for name in blas lapack; do
-        ln -sf "$name/lib$name.so.3" "$folder/usr/lib/aarch64-linux-gnu/lib$name.so.3"
-    done
     echo "$wanted" >"$folder/.packages"
+}
+
+# add_arm64_python_packages FOLDER GROUP: unpacks what the package and a group of pyproject.toml need for the sysroot's Python, which finds
+# it there. Does nothing if that is there.
+add_arm64_python_packages() {
+    local folder=$1 stamp=$1/.python-packages site=$1/usr/local/lib/python3.11/dist-packages
+    local wanted minor platforms=(--platform manylinux2014_aarch64)
+    wanted=$("$venv_python" scripts/lib/requirements.py "$2")
+    if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then
+        say "all $(wc -l <<<"$wanted") Python packages of the sysroot are there"
+        return
+    fi
+    # pip accepts the named platforms alone: those of each glibc up to Debian 12's.
+    for ((minor = 17; minor <= 36; minor++)); do
+        platforms+=(--platform "manylinux_2_${minor}_aarch64")
+    done
+    rm -rf "$site"
+    echo "$wanted" >"$stamp.part"
+    "$venv_python" -m pip install --disable-pip-version-check --progress-bar off --no-compile --only-binary :all: \
+        --implementation cp --python-version 3.11 "${platforms[@]}" --target "$site" -r "$stamp.part"
+    mv "$stamp.part" "$stamp"
 }
