@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "libmge/device/cpu/memory_limit.h"
@@ -68,6 +71,64 @@ TEST_F(Memory, IsCachedTheSecondTime) {
     EXPECT_EQ(cpu_.memory().reserved, reserved);
     cpu_.release_cached();
     EXPECT_LT(cpu_.memory().reserved, reserved);
+}
+
+// Fills each block with another byte. Returns false if a block has changed since: its memory is another's,
+// too.
+bool are_apart(const std::vector<StorageRef>& blocks) {
+    auto byte_of = [](size_t i) { return std::byte(i + 1); };
+    for (size_t i = 0; i < blocks.size(); ++i)
+        std::memset(blocks[i]->data, int(byte_of(i)), blocks[i]->bytes);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+        std::span bytes(static_cast<const std::byte*>(blocks[i]->data), blocks[i]->bytes);
+        if (std::ranges::any_of(bytes, [&](std::byte b) { return b != byte_of(i); })) return false;
+    }
+    return true;
+}
+
+// As the past of a language model does: a value of each size replaces the one before.
+TEST_F(Memory, GrowingValuesUseTheMemoryOfFormerSizes) {
+    cpu_.release_cached();
+    const size_t reserved = cpu_.memory().reserved, allocated = cpu_.memory().allocated;
+    for (auto [least, most] : {std::pair<size_t, size_t>{100 << 10, 2 << 20}, {2 << 20, 5 << 20}}) {
+        std::vector<StorageRef> values(8);
+        for (size_t bytes = least; bytes <= most; bytes += bytes / 48)
+            for (auto& value : values) {
+                value = queue_.allocate(bytes);
+                EXPECT_EQ(reinterpret_cast<uintptr_t>(value->data) % 64, 0u);
+                EXPECT_GE(value->bytes, bytes);
+            }
+        EXPECT_TRUE(are_apart(values));
+        const size_t held = cpu_.memory().reserved - reserved, live = cpu_.memory().allocated - allocated;
+        EXPECT_LE(held, live + live / 8 + (96 << 20)) << most;
+    }
+    cpu_.release_cached();
+    EXPECT_EQ(cpu_.memory().allocated, allocated);
+    EXPECT_LE(cpu_.memory().reserved, reserved);
+}
+
+TEST_F(Memory, ShrinkingValuesUseTheMemoryOfFormerSizes) {
+    cpu_.release_cached();
+    cpu_.reset_peak();
+    std::vector<StorageRef> values(8);
+    for (size_t bytes = 4 << 20; bytes >= 100 << 10; bytes -= bytes / 48)
+        for (auto& value : values) value = queue_.allocate(bytes);
+    EXPECT_TRUE(are_apart(values));
+    EXPECT_LE(cpu_.memory().reserved, 10 * cpu_.memory().peak);
+}
+
+// Their sum is some times what is in use at once.
+TEST_F(Memory, SizesThatReturnStayCached) {
+    cpu_.release_cached();
+    auto run = [&] {
+        for (size_t bytes = 5 << 20; bytes <= 20 << 20; bytes += 3 << 20) queue_.allocate(bytes);
+    };
+    for (int i = 0; i < 10; ++i) run();
+    cpu_.reset_peak();
+    const size_t reserved = cpu_.memory().reserved;
+    for (int i = 0; i < 10; ++i) run();
+    EXPECT_EQ(cpu_.memory().reserved, reserved);
+    EXPECT_EQ(cpu_.memory().peak_reserved, reserved);
 }
 
 // In the heap they would leave stretches that are advised to be huge pages: small allocations would take

@@ -19,6 +19,18 @@ constexpr size_t alignment = 64;
 constexpr int small_classes = CachingAllocator::small_classes;  // cached per thread
 constexpr int kept_per_class = 16;
 
+// A request takes a free block whose value may have grown in small steps: one that lacks at most this part of
+// it, or half of it below 1 MB. Misses since the block was freed sum up to so many bytes, because sizes that
+// alternate are requested again before. A workload that repeats itself keeps all of its sizes in the end,
+// because these blocks only become larger.
+constexpr size_t small_part = 16, half_below = 1 << 20, growing_bytes = 16 << 20;
+// If more than so many bytes, or this part of all, are free, another one of these blocks goes back to the
+// system, provided that the value has just had a size of nearly as many bytes.
+constexpr size_t most_free_bytes = 32 << 20, most_free_part = 8;
+// A block of any size is taken once misses sum up to so many times the peak: those who use some sizes in turn
+// keep them all.
+constexpr size_t idle_peaks = 8;
+
 // Small class c holds blocks of 64 · 2^(c/4) · (1 + (c%4)/4) bytes.
 constexpr size_t class_bytes(int size_class) {
     size_t base = alignment << (size_class / 4);
@@ -43,7 +55,7 @@ size_t rounded_bytes(int size_class, size_t bytes) {
 
 void* take_from_system(size_t bytes) {
     constexpr size_t many_pages = 64 << 10;
-    if (bytes >= huge_page) return map_large_block(bytes);
+    if (bytes >= mapped_bytes) return map_large_block(bytes);
     void* data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (data && bytes >= many_pages) populate(data, bytes);
     return data;
@@ -159,7 +171,8 @@ StorageRef CachingAllocator::allocate_from_all(size_t bytes) {
         throw MemoryError(text("cannot allocate ", bytes, " bytes: more than any machine has"));
     int c = class_of(bytes);
     size_t rounded = rounded_bytes(c, bytes);
-    Storage* storage = take_shared(c, rounded);
+    Storage* storage = c < small_classes ? take_small(c) : take_large(rounded);
+    if (storage && c == small_classes && storage->bytes != rounded) storage = resize_block(storage, rounded);
     return hand_out(storage ? storage : make_block(c, rounded, bytes), bytes);
 }
 
@@ -194,15 +207,76 @@ void CachingAllocator::require_within_limit(ptrdiff_t now, ptrdiff_t bytes, size
                                " of the limit of ", limit, " bytes are in use"));
 }
 
-Storage*& CachingAllocator::free_list(int size_class, size_t bytes) {
-    return size_class < small_classes ? free_[size_t(size_class)] : free_large_[bytes];
-}
-
-Storage* CachingAllocator::take_shared(int size_class, size_t bytes) {
+Storage* CachingAllocator::take_small(int size_class) {
     std::lock_guard lock(mutex_);
-    Storage*& list = free_list(size_class, bytes);
+    Storage*& list = free_[size_t(size_class)];
     Storage* storage = list;
     if (storage) list = storage->next_free;
+    return storage;
+}
+
+Storage* CachingAllocator::take_large(size_t bytes) {
+    std::lock_guard lock(mutex_);
+    auto found = free_large_.find(bytes);
+    if (found == free_large_.end() || found->second.empty()) {
+        missed_ += bytes;
+        Storage* storage = take_growing(bytes);
+        return storage ? storage : take_idle(bytes);
+    }
+    Storage* storage = found->second.back().block;
+    found->second.pop_back();
+    return storage;
+}
+
+Storage* CachingAllocator::take_old(std::vector<FreeBlock>& blocks, uint64_t least_missed) const {
+    if (blocks.empty() || missed_ - blocks.front().freed_at < least_missed) return nullptr;
+    Storage* storage = blocks.front().block;
+    blocks.erase(blocks.begin());
+    return storage;
+}
+
+Storage* CachingAllocator::take_growing(size_t bytes) {
+    const size_t step_before = bytes - bytes / small_part;
+    auto before = free_large_.lower_bound(bytes);
+    const bool grows =
+        before != free_large_.begin() && (--before)->first >= step_before && !before->second.empty();
+    const size_t least = bytes < half_below ? bytes / 2 : step_before;
+    auto next = [&, at = free_large_.lower_bound(least)]() mutable -> Storage* {
+        for (; at != free_large_.end() && at->first < bytes; ++at)
+            if (Storage* storage = take_old(at->second, growing_bytes)) return storage;
+        return nullptr;
+    };
+    Storage* taken = next();
+    if (!taken) return nullptr;
+    const size_t reserved = reserved_.load(std::memory_order_relaxed);
+    const size_t most_free = std::max(most_free_bytes, reserved / most_free_part);
+    const size_t in_use = allocated_.load(std::memory_order_relaxed) + taken->bytes;
+    if (grows && reserved > in_use + most_free)
+        if (Storage* surplus = next()) free_block(surplus);
+    return taken;
+}
+
+// The largest block below this size, because growing adds only the missing pages; else the smallest above.
+Storage* CachingAllocator::take_idle(size_t bytes) {
+    const uint64_t least_missed = idle_peaks * peak_.load(std::memory_order_relaxed);
+    auto above = free_large_.lower_bound(bytes);
+    for (auto below = above; below != free_large_.begin();)
+        if (Storage* storage = take_old((--below)->second, least_missed)) return storage;
+    for (; above != free_large_.end(); ++above)
+        if (Storage* storage = take_old(above->second, least_missed)) return storage;
+    return nullptr;
+}
+
+Storage* CachingAllocator::resize_block(Storage* storage, size_t bytes) {
+    void* data = resize_large_block(storage->data, storage->bytes, bytes);
+    if (!data) {
+        free_block(storage);
+        return nullptr;
+    }
+    reserved_.fetch_sub(storage->bytes, std::memory_order_relaxed);
+    note_reserved(bytes);
+    storage->data = data;
+    storage->bytes = bytes;
     return storage;
 }
 
@@ -215,7 +289,7 @@ Storage* CachingAllocator::make_block(int size_class, size_t bytes, size_t reque
     }
     if (!data) throw MemoryError(text("the system has no ", requested, " bytes of memory left"));
     note_reserved(bytes);
-    if (bytes < huge_page) in_heap_.fetch_add(bytes, std::memory_order_relaxed);
+    if (bytes < mapped_bytes) in_heap_.fetch_add(bytes, std::memory_order_relaxed);
     storage->data = data;
     storage->bytes = bytes;
     storage->size_class = uint8_t(size_class);
@@ -226,7 +300,7 @@ Storage* CachingAllocator::make_block(int size_class, size_t bytes, size_t reque
 
 void CachingAllocator::free_block(Storage* storage) {
     reserved_.fetch_sub(storage->bytes, std::memory_order_relaxed);
-    if (storage->bytes >= huge_page) {
+    if (storage->bytes >= mapped_bytes) {
         unmap_large_block(storage->data, storage->bytes);
     } else {
         std::free(storage->data);
@@ -238,7 +312,11 @@ void CachingAllocator::free_block(Storage* storage) {
 // Must not throw: if the free list cannot grow, the block is returned to the system.
 void CachingAllocator::keep_for_all(Storage* block) try {
     std::lock_guard lock(mutex_);
-    Storage*& list = free_list(block->size_class, block->bytes);
+    if (block->size_class == small_classes) {
+        free_large_[block->bytes].push_back({block, missed_});
+        return;
+    }
+    Storage*& list = free_[block->size_class];
     block->next_free = list;
     list = block;
 } catch (const std::bad_alloc&) {
@@ -270,17 +348,16 @@ void CachingAllocator::reset_peaks() {
 
 void CachingAllocator::release_cached() {
     std::array<Storage*, small_classes> small{};
-    std::map<size_t, Storage*> large;
+    std::map<size_t, std::vector<FreeBlock>> large;
     {
         std::lock_guard lock(mutex_);
         std::swap(small, free_);
         std::swap(large, free_large_);
     }
-    auto free_all = [this](Storage* block) {
+    for (Storage* block : small)
         while (block) free_block(std::exchange(block, block->next_free));
-    };
-    for (Storage* block : small) free_all(block);
-    for (auto& [bytes, block] : large) free_all(block);
+    for (auto& [bytes, blocks] : large)
+        for (auto& each : blocks) free_block(each.block);
 }
 
 }  // namespace mge
