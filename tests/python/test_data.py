@@ -129,6 +129,8 @@ def test_collator():
     assert batch["a"].shape == (2, 2) and batch["b"].dtype == np.int64
     assert isinstance(apply([Point(1, 2.0), Point(3, 4.0)]), Point)
     assert apply([["a", b"x"], ["b", b"y"]]) == [("a", "b"), (b"x", b"y")]
+    assert apply([np.str_("a"), np.str_("b")]) == ["a", "b"]
+    assert apply([np.zeros((2, 3)).T] * 2).flags.c_contiguous
     with pytest.raises(TypeError, match="set"):
         apply([{1}, {2}])
     with pytest.raises(ValueError, match="fields"):

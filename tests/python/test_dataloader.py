@@ -105,6 +105,37 @@ def test_a_large_task_does_not_wait_for_a_large_batch():
     assert process.exitcode == 0
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_transforms_and_collators_need_no_base_class(workers):
+    class Doubled:
+        def apply(self, input):
+            return 2 * input
+
+        def apply_batch(self, inputs):
+            return [self.apply(sample) + 100 for sample in inputs]
+
+    class Listed:
+        def apply(self, inputs):
+            return list(inputs)
+
+    data = Calls(lambda k: k, 3)
+    sampler = SequentialSampler(data, 2)
+    loader = DataLoader(data, sampler, Doubled(), Listed(), num_workers=workers)
+    assert list(loader) == [[100, 102], [104]]
+    # A stream has no batches before they are put together.
+    loader = DataLoader(Numbers(3), StreamSampler(2), Doubled(), Listed(), num_workers=workers)
+    assert list(loader) == [[0, 2], [4]]
+
+
+def test_transforms_and_collators_need_their_methods():
+    with pytest.raises(TypeError, match="transform should have a method apply_batch, got function"):
+        DataLoader(DATA, transform=lambda x: x)
+    with pytest.raises(TypeError, match="transform should have a method apply, got int"):
+        DataLoader(Numbers(3), transform=3)
+    with pytest.raises(TypeError, match="collator should have a method apply, got list"):
+        DataLoader(DATA, collator=[])
+
+
 def test_transform_runs_in_the_workers():
     class Add(Transform):
         def apply(self, input):
@@ -123,7 +154,8 @@ def test_preload_returns_tensors():
 def test_streams():
     loader = DataLoader(Numbers(5), StreamSampler(2))
     assert [b.tolist() for b in loader] == [[0, 1], [2, 3], [4]]
-    with pytest.raises(AssertionError):
+    assert [b.tolist() for b in list(loader)] == [[0, 1], [2, 3], [4]]
+    with pytest.raises(TypeError, match="does not have length"):
         len(loader)
 
 

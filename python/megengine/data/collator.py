@@ -27,12 +27,12 @@ class Collator:
             ValueError: sequences have different lengths.
         """
         first = inputs[0]
-        if isinstance(first, (np.ndarray, np.generic)):
-            return np.stack(inputs)
-        if isinstance(first, (bool, int, float)):
-            return np.array(inputs)
         if isinstance(first, (str, bytes)):
             return inputs
+        if isinstance(first, (np.ndarray, np.generic)):
+            return np.ascontiguousarray(np.stack(inputs))
+        if isinstance(first, (bool, int, float)):
+            return np.array(inputs)
         if isinstance(first, Mapping):
             return {key: self.apply([sample[key] for sample in inputs]) for key in first}
         if isinstance(first, tuple) and hasattr(first, "_fields"):

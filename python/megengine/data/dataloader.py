@@ -33,7 +33,8 @@ class DataLoader:
             set divides it by ``get_worker_info``.
     Raises:
         ValueError: ``num_workers`` or ``timeout`` is negative.
-        TypeError: ``transform`` or ``collator`` has another type.
+        TypeError: ``transform`` has no ``apply_batch`` (for a stream ``apply``), or ``collator`` no
+            ``apply``.
         AssertionError: ``dataset`` is not a data set, or the sampler does not fit it.
     Example:
         >>> from megengine.data.dataset import ArrayDataset
@@ -82,10 +83,15 @@ class DataLoader:
         self.sampler = sampler
         self.transform = PseudoTransform() if transform is None else transform
         self.collator = Collator() if collator is None else collator
-        if not isinstance(self.transform, Transform):
-            raise TypeError(f"transform should be a Transform, got {type(transform).__name__}")
-        if not isinstance(self.collator, Collator):
-            raise TypeError(f"collator should be a Collator, got {type(collator).__name__}")
+        # A class of the caller's own needs the methods, not the base class.
+        for name, part, method in (
+            ("transform", self.transform, "apply" if self.is_stream else "apply_batch"),
+            ("collator", self.collator, "apply"),
+        ):
+            if not callable(getattr(part, method, None)):
+                raise TypeError(
+                    f"{name} should have a method {method}, got {type(part).__name__}"
+                )
         self.num_workers = num_workers
         self.timeout = timeout
         self.preload = preload
@@ -93,7 +99,8 @@ class DataLoader:
 
     def __len__(self) -> int:
         if self.is_stream:
-            raise AssertionError("StreamDataset does not have length")
+            # Not another class: list and tqdm take it for an iterable without a length.
+            raise TypeError("StreamDataset does not have length")
         return len(self.sampler)
 
     def __iter__(self) -> Iterator:
@@ -134,12 +141,12 @@ class DataLoader:
         size = self.sampler.batch_size
         samples = []
         for sample in self.dataset:
-            samples.append(sample)
+            samples.append(self.transform.apply(sample))
             if len(samples) == size:
-                yield self.make_batch(samples)
+                yield self.collator.apply(samples)
                 samples = []
         if samples:
-            yield self.make_batch(samples)
+            yield self.collator.apply(samples)
 
     def _made_here(self) -> Iterator:
         if self.is_stream:
