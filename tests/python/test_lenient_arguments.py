@@ -200,3 +200,31 @@ def test_parameters_and_groups_of_them_are_not_mixed():
     for mixed in ([{"params": [first]}, second], [first, {"params": [second]}]):
         with pytest.raises(TypeError):
             mge.optimizer.SGD(mixed, lr=0.1)
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 1, 1), (4, 1, 1), (2, 2)])
+def test_factors_of_channels_have_any_shape(shape):
+    rng = np.random.default_rng(1)
+    x = Tensor(rng.normal(size=(2, 4, 3, 3)).astype("float32"))
+    weight, bias = (Tensor(rng.normal(size=4).astype("float32")) for _ in range(2))
+    shaped = weight.reshape(shape), bias.reshape(shape)
+    for norm in (lambda *f: F.group_norm(x, 2, True, *f), lambda *f: F.instance_norm(x, True, *f)):
+        assert np.array_equal(norm(*shaped).numpy(), norm(weight, bias).numpy())
+    with pytest.raises(RuntimeError, match=r"weight must have shape \(4,\), got \(1, 3\)"):
+        F.group_norm(x, 2, True, F.ones((1, 3)), bias)
+
+
+def test_an_axis_of_numpy_is_an_axis():
+    x = Tensor(np.random.default_rng(2).normal(size=(2, 3, 4)).astype("float32"))
+    for function in (F.logsumexp, lambda x, axis: F.nn.general_norm(x, axis, False)):
+        assert np.array_equal(function(x, np.int64(1)).numpy(), function(x, 1).numpy())
+
+
+def test_fractions_are_neither_counts_nor_sizes():
+    x = F.ones((1, 1, 4, 4))
+    with pytest.raises(TypeError, match="kernel_size must be an int or two ints, got 2.5"):
+        F.max_pool2d(x, 2.5)
+    with pytest.raises(TypeError, match="stride must be an int or two ints, got 1.5"):
+        F.conv2d(x, x, stride=1.5)
+    with pytest.raises(TypeError, match="a count must be an integer, got 1.5"):
+        F.split(x, 1.5, 2)

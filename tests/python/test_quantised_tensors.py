@@ -272,3 +272,9 @@ def test_queries_of_plain_tensors(mode, expected):
     assert answer.dtype == bool and answer.tolist() == expected
     with pytest.raises(RuntimeError, match="answers in bool"):
         F.elemwise._elemwise_multi_type(*given, mode=mode, dtype="float32")
+
+
+@pytest.mark.parametrize("value, steps", [(1e9, 2**31 - 1), (-1e9, -(2**31)), (2.0, 2000)])
+def test_arrays_saturate_at_32_bits(value, steps):
+    made = D.convert_to_qint32(np.array([value], "float32"), D.qint32(1e-3))
+    assert made.view(np.int32).tolist() == [steps]

@@ -194,6 +194,7 @@ def test_arguments_by_keyword_keep_their_names():
     for names in ("x", ["x"], ["x", "scale"]):
         assert f.dump(io.BytesIO(), arg_names=names).inputs == ["x", "scale"]
     assert f.dump(io.BytesIO(), arg_names=["x", "y"]).inputs == ["x", "y"]
+    assert f.dump(io.BytesIO(), arg_names=[None, "y"]).inputs == ["arg_0", "y"]
     with pytest.raises(ValueError, match="2 inputs, 1 by position, got 3"):
         f.dump(io.BytesIO(), arg_names=["x", "y", "z"])
 

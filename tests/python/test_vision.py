@@ -219,6 +219,19 @@ def test_wrong_arguments_are_named(call, error, message):
         call()
 
 
+def test_a_place_between_two_pixels_is_nearest_to_one():
+    x = Tensor(np.arange(24, dtype=np.float32).reshape(1, 4, 6, 1))
+    half = Tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]]])
+    # As MegEngine 1.13: the later pixel for matrices, the even one for maps.
+    moved = F.vision.warp_affine(x, half, (2, 4), interp_mode="nearest").numpy()
+    assert moved.ravel().tolist() == [7, 8, 9, 10, 13, 14, 15, 16]
+    places = np.stack(np.meshgrid(np.arange(4) + 0.5, np.arange(2) + 0.5), -1)[None]
+    moved = F.remap(
+        x.reshape(1, 1, 4, 6), Tensor(places.astype(np.float32)), interp_mode="nearest"
+    ).numpy()
+    assert moved.ravel().tolist() == [0, 2, 2, 4, 12, 14, 14, 16]
+
+
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
 def test_bytes_stay_bytes_in_another_size(dtype, mode):

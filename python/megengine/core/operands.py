@@ -133,7 +133,10 @@ def _several(value: Any, count: int, word: str, who: str, argument: str) -> tupl
             f"[{who}] {argument} must be an int or {word} ints, got {value!r}"
             + hint * (argument == "padding")
         )
-    values = tuple(int(v) for v in value)
+    try:
+        values = tuple(int(v) for v in value)
+    except TypeError:  # one number with a fraction, or no number
+        values = ()
     if len(values) != count:
         raise TypeError(f"[{who}] {argument} must be an int or {word} ints, got {value!r}")
     return values

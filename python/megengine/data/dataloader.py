@@ -89,9 +89,7 @@ class DataLoader:
             ("collator", self.collator, "apply"),
         ):
             if not callable(getattr(part, method, None)):
-                raise TypeError(
-                    f"{name} should have a method {method}, got {type(part).__name__}"
-                )
+                raise TypeError(f"{name} should have a method {method}, got {type(part).__name__}")
         self.num_workers = num_workers
         self.timeout = timeout
         self.preload = preload

@@ -4,6 +4,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import _mge
 from ..core.hints import refuse_keywords, with_hints
 from ..core.operands import Operand
@@ -222,8 +224,8 @@ def logsumexp(
     """
     if others:
         refuse_keywords("logsumexp", others)
-    if isinstance(axis, int):
-        inp = as_vector(inp)
+    if isinstance(axis, (int, np.integer)):
+        inp, axis = as_vector(inp), int(axis)
     if is_integer(inp.dtype):
         inp = _mge.ops.convert(inp, dtype="float32")  # differences of small integers wrap around
     top = _max(inp, axis, keepdims=True)

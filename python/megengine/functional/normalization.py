@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.counted import counted
+from ..core.operands import is_whole
 from ..core.processes import distributed
 from ..core.tensor.extents import extents, reshaped_with
 from ..core.tensor.shape_arguments import known_or_symbolic
@@ -279,8 +280,8 @@ def group_norm(
         inp: (N, C, H, W).
         num_groups: number of groups, a divisor of C.
         affine: apply ``weight`` and ``bias``.
-        weight: (C,).
-        bias: (C,).
+        weight: (C,), or another shape with C elements.
+        bias: (C,), or another shape with C elements.
         eps: added to the variance.
     Returns:
         Tensor of the shape of ``inp``.
@@ -300,8 +301,16 @@ def group_norm(
             f"[group_norm] {counted(channels, 'channel')} cannot be cut into"
             f" {counted(num_groups, 'group')}"
         )
-    factors = (weight, bias) if affine else (None, None)
+    factors = (_vector(weight, channels), _vector(bias, channels)) if affine else (None, None)
     return _mge.ops.group_norm(inp, *factors, groups=num_groups, epsilon=eps)[0]
+
+
+def _vector(factor: Any, channels: int) -> Any:
+    """A factor with one element per channel, in whatever shape, as a vector."""
+    shape = factor._tuple_shape
+    if len(shape) == 1 or math.prod(shape) != channels:
+        return factor
+    return _mge.ops.reshape(factor, shape=[channels])
 
 
 def instance_norm(
@@ -316,8 +325,8 @@ def instance_norm(
     Args:
         inp: (N, C, H, W).
         affine: apply ``weight`` and ``bias``.
-        weight: (C,).
-        bias: (C,).
+        weight: (C,), or another shape with C elements.
+        bias: (C,), or another shape with C elements.
         eps: added to the variance.
     Returns:
         Tensor of the shape of ``inp``.
@@ -357,7 +366,7 @@ def general_norm(
         >>> F.nn.general_norm(Tensor([1.0, 3.0]), 0, affine=False)
         Tensor([-1.  1.], device=xpux:0)
     """
-    axes = [normalized_axis] if isinstance(normalized_axis, int) else list(normalized_axis)
+    axes = [normalized_axis] if is_whole(normalized_axis) else list(normalized_axis)
     for a in axes:
         assert -inp.ndim <= a < inp.ndim, f"[general_norm] axis {a}, the rank is {inp.ndim}"
     _check_affine(affine, weight, bias, "general_norm")

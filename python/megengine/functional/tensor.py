@@ -199,6 +199,8 @@ def split(
             raise ValueError(f"[split] the count must be in [1, {total}], got {n}")
         sizes = [total // n + (k < total % n) for k in range(n)]
     else:
+        if isinstance(nsplits_or_sections, (float, np.floating)):
+            raise TypeError(f"[split] a count must be an integer, got {nsplits_or_sections!r}")
         points = [as_int(p, "split", "a position") for p in nsplits_or_sections]
         edges = [0, *points, total]
         if any(a > b for a, b in zip(edges, edges[1:], strict=False)):

@@ -125,6 +125,9 @@ def warp_affine(
     height, width = _size(out_shape, who)
     places = _mge.ops.matmul(_homogeneous_places(height, width), mat, transpose_b=True)
     places = _mge.ops.reshape(places, shape=[-1, height, width, 2])
+    if str(interp_mode).lower() == "nearest":
+        # Unlike remap, which takes the even pixel, this takes the later one of two equally near.
+        places = _mge.ops.floor(_mge.ops.add(places, 0.5))
     if format == "NHWC":
         inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
     out = _sample(inp, places, None, border_mode, border_val, interp_mode, who)

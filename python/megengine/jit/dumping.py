@@ -100,7 +100,7 @@ def dump(
     Args:
         traced: the ``trace`` object, made with ``capture_as_const``.
         file: path, or a binary file object.
-        arg_names: names of the inputs, a string or a list; default ``arg_0``, …. Tensors passed by
+        arg_names: names of the inputs, a string or a list; None: ``arg_0``, …. Tensors passed by
             keyword have that name, and need no name here.
         output_names: names of the outputs; default: ``y.name`` as set by the function, else the
             operator's name (``net.ADD``, see ``keep_var_name``), or the keys of the returned dict.
@@ -345,7 +345,7 @@ def _input_names(traced, given) -> list[str]:
             f"[dump] arg_names: the function has {counted(len(default), 'input')},"
             f" {traced._by_position} by position, got {len(names)}"
         )
-    return names
+    return [own if name is None else name for name, own in zip(names, default, strict=True)]
 
 
 def _output_names(traced, given, input_names: list[str]) -> list[str]:

@@ -412,7 +412,8 @@ def _convert_to(arr: Any, q: Any, name: str) -> np.ndarray:
         raise ValueError("arr parameter should be instance of np.ndarray")
     _check_kind(q, name, "dtype parameter")
     meta = _builtin_quant_dtypes[name]
-    steps = np.round(arr / q.metadata["mgb_dtype"]["scale"])
+    # float32 has no 2**31 - 1, the largest step of 32 bits.
+    steps = np.round(arr / q.metadata["mgb_dtype"]["scale"]).astype(np.float64)
     steps = np.clip(steps + q.metadata["mgb_dtype"].get("zero_point", 0), meta.qmin, meta.qmax)
     return np.where(np.isnan(steps), meta.qmin, steps).astype(q)
 
