@@ -13,73 +13,17 @@ without a server is the overhead. Prints a table in Markdown.
 
 import argparse
 import asyncio
-import contextlib
-import json
 import os
-import signal
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from tritonclient.grpc import InferenceServerClient, InferInput, aio
+from servers import SMALL, WIDE, bare_client, dump, serving
+from tritonclient.grpc import InferInput, aio
 
-import megengine as mge
-import megengine.functional as F
-from megengine.jit import trace
 from megengine.serving import ServedModel
-
-WIDE, SMALL = (1024, 4096, 4096), (64, 64, 16)
-
-
-def dump(path: Path, widths: tuple[int, ...]) -> None:
-    random = np.random.RandomState(0)
-    weights = [
-        mge.Tensor((random.randn(k, n) / k**0.5).astype("float32"))
-        for k, n in zip(widths, widths[1:], strict=False)
-    ]
-
-    @trace(symbolic=True, capture_as_const=True)
-    def forward(x):
-        for weight in weights:
-            x = F.relu(F.matmul(x, weight))
-        return x
-
-    forward(mge.Tensor(np.zeros((1, widths[0]), np.float32)))
-    forward.dump(str(path), arg_names=["x"], output_names=["y"])
-
-
-@contextlib.contextmanager
-def server(model: Path, *flags: object):
-    """A server's address for gRPC, and its port for HTTP."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(3)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        ports = [one.getsockname()[1] for one in sockets]
-    names = ("--http-port", "--grpc-port", "--metrics-port")
-    command = [sys.executable, "-m", "megengine.serve", model, "--name", "model", *flags]
-    command += [word for pair in zip(names, ports, strict=True) for word in pair]
-    process = subprocess.Popen(
-        list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    address = f"127.0.0.1:{ports[1]}"
-    try:
-        client = InferenceServerClient(address)
-        end = time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < end:
-            with contextlib.suppress(Exception):
-                if client.is_model_ready("model"):
-                    break
-            time.sleep(0.1)
-        yield address, ports[0]
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait()
 
 
 def rows_of(width: int) -> list[InferInput]:
@@ -109,26 +53,6 @@ def requests_per_second(address: str, clients: int, seconds: float) -> float:
     return asyncio.run(measure())
 
 
-@contextlib.contextmanager
-def bare_client(port: int):
-    """A function that sends one row to the small model."""
-    row = {"name": "x", "datatype": "FP32", "shape": [1, SMALL[0]], "data": [0.5] * SMALL[0]}
-    body = json.dumps({"inputs": [row]}).encode()
-    head = f"POST /v2/models/model/infer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
-    request = f"{head}Content-Type: application/json\r\n\r\n".encode() + body
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-
-        def request_row() -> None:
-            connection.sendall(request)
-            answer = connection.recv(1 << 20)
-            while b"\r\n\r\n" not in answer or not answer.rstrip().endswith(b"}"):
-                answer += connection.recv(1 << 20)
-            assert b" 200 " in answer[:20], answer
-
-        request_row()
-        yield request_row
-
-
 def microseconds(call, count: int = 500) -> float:
     """The median time of a call."""
     times = []
@@ -154,12 +78,13 @@ def main() -> None:
         rates: dict[int, list[float]] = {1: [], 32: []}
         for _ in range(arguments.repeat):
             for batch, found in rates.items():
-                with server(wide, *engine, "--max-batch", batch) as (address, _):
-                    found.append(requests_per_second(address, arguments.clients, arguments.seconds))
+                with serving(wide, *engine, "--max-batch", batch) as server:
+                    clients, seconds = arguments.clients, arguments.seconds
+                    found.append(requests_per_second(server.grpc, clients, seconds))
         model = ServedModel(small, max_batch=1)
         row = {"x": np.random.rand(1, SMALL[0]).astype("float32")}
         direct = microseconds(lambda: model.run(row))
-        with server(small, *engine) as (_, port), bare_client(port) as request_row:
+        with serving(small, *engine) as server, bare_client(server.http_port) as request_row:
             served = microseconds(request_row)
     off, on = (statistics.median(found) for found in rates.values())
     print(f"| {arguments.engine}, {len(os.sched_getaffinity(0))} CPUs | |")
