@@ -56,7 +56,7 @@ def ray_python():
     root = Path(__file__).resolve().parents[1]
     path = Path(os.environ.get("MGE_RAY_PYTHON", root / "build/ray-venv/bin/python"))
     if not path.exists():
-        pytest.skip(f"no environment with Ray: {path}; scripts/test creates it")
+        pytest.skip(f"no environment with Ray: {path}; MGE_NIGHTLY=1 scripts/test creates it")
     return path
 
 

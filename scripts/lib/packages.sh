@@ -44,13 +44,17 @@ docs_packages=(
     doxygen
 )
 
-# The engines that carry exchanges between processes: a build has those whose packages are installed.
+# The engines that carry exchanges between processes: a build has those whose packages are installed. Slurm's daemons, which tests start.
 distributed_packages=(
     libgloo-dev
     libmpich-dev
     libopenmpi-dev
     mpich
+    munge
     openmpi-bin
+    slurm-client
+    slurmctld
+    slurmd
 )
 
 # Clients that ask servers.

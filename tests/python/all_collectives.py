@@ -98,6 +98,17 @@ def expected_of(rank, size):
     return {key: value for key, value in found.items() if value is not None}
 
 
+def require_expected(output, size):
+    """Checks the bits that the processes have written."""
+    for rank in range(size):
+        expected = expected_of(rank, size)
+        with np.load(f"{output}.{rank}.npz") as found:
+            assert set(found) == set(expected)
+            for key, value in expected.items():
+                assert found[key].dtype == value.dtype, key
+                assert found[key].tobytes() == value.tobytes(), key
+
+
 def main(engine, output):
     import megengine as mge
     import megengine.distributed as dist

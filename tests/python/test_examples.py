@@ -18,6 +18,7 @@ from megengine.hub.fetcher import GitHTTPSFetcher
 
 # Modules that need packages of others.
 OPTIONAL = {
+    "megengine.distributed.ray": "ray",
     "megengine.utils.tensorboard": "tensorboard",
     "megengine.serving.metrics": "prometheus_client",
     "megengine.serving.mlserver_runtime": "mlserver",

@@ -95,7 +95,7 @@ def fail(name):
     raise
 # Subclasses of a server's classes, which the server imports.
 of_servers = {"metrics", "mlserver_runtime", "mlserver_server"}
-of_servers = {f"megengine.serving.{name}" for name in of_servers}
+of_servers = {f"megengine.serving.{name}" for name in of_servers} | {"megengine.distributed.ray"}
 for package in (megengine, megenginelite):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", fail):
         if module.name not in of_servers:

@@ -20,7 +20,7 @@ _PR_SET_PDEATHSIG = 1  # option of prctl(2): the signal that a process gets when
 def get_restart_count() -> int:
     """How often the launcher has started the processes again after a failure.
 
-    ``launcher``, ``megengine.distributed.launch`` and torchrun report it.
+    ``launcher``, ``megengine.distributed.launch``, torchrun and Ray Train report it.
 
     Example:
         >>> get_restart_count()
@@ -57,7 +57,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nothing uses now."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return listening.getsockname()[1]
@@ -70,7 +71,7 @@ def end_with_parent() -> None:
 
 
 def _started(options: argparse.Namespace, restarts: int) -> list[subprocess.Popen]:
-    count, port = options.processes, options.port or _free_port()
+    count, port = options.processes, options.port or free_port()
     module = ["-m"] if options.module else []
     command = [sys.executable, *module, options.script, *options.arguments]
     common = {
