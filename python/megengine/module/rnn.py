@@ -8,6 +8,8 @@ import numpy as np
 
 from .. import functional as F
 from ..core.operands import at_least, beside
+from ..core.tensor.extents import extents
+from ..core.tracing_state import is_recorded
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
@@ -265,14 +267,29 @@ class RNNBase(Module):
         """Run one cell along the sequence."""
         weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
         from_input = F.linear(input, weight_ih, bias_ih)
+
+        def step(hx, x: Tensor):
+            hidden = self.get_output_from_hidden(hx)
+            hx = self._next_state(x + F.linear(hidden, weight_hh, bias_hh), hx, projection)
+            return hx, self.get_output_from_hidden(hx)
+
+        if is_recorded(input):
+            # One operator for sequences of all lengths, whose state has the shape of its results.
+            hx = self._of_batch(hx, input)
+            hx, outputs = F.scan(step, hx, from_input, reverse=is_reversed)
+            return outputs, hx
         steps = list(range(input._tuple_shape[0]))
         outputs = []
         for t in reversed(steps) if is_reversed else steps:
-            hidden = self.get_output_from_hidden(hx)
-            total = from_input[t] + F.linear(hidden, weight_hh, bias_hh)
-            hx = self._next_state(total, hx, projection)
-            outputs.append(self.get_output_from_hidden(hx))
+            hx, output = step(hx, from_input[t])
+            outputs.append(output)
         return F.stack(outputs[::-1] if is_reversed else outputs), hx
+
+    def _of_batch(self, hx, input: Tensor):
+        """A state with one row per sequence."""
+        if isinstance(hx, tuple):
+            return tuple(self._of_batch(part, input) for part in hx)
+        return F.broadcast_to(hx, (extents(input, 0)[1], hx._tuple_shape[1]))
 
     def forward(self, input: Tensor, hx=None):
         if self.batch_first:
