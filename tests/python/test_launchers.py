@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import all_collectives
@@ -40,13 +41,58 @@ def test_our_command(tmp_path):
     all_collectives.require_expected(tmp_path / "found", 3)
 
 
-def test_torchrun(tmp_path):
-    torchrun = shutil.which("torchrun") or shutil.which("torchrun", path=ROOT / "build/peers/bin")
-    if torchrun is None:
+@pytest.fixture
+def torchrun():
+    found = shutil.which("torchrun") or shutil.which("torchrun", path=ROOT / "build/peers/bin")
+    if found is None:
         pytest.skip("PyTorch is not installed")
-    command = (torchrun, "--nproc-per-node", 2, "--no-python", sys.executable)
-    run(*command, SCRIPT, "auto", tmp_path / "found")
+    return [found, "--nproc-per-node", 2, "--no-python"]
+
+
+def test_torchrun(torchrun, tmp_path):
+    run(*torchrun, sys.executable, SCRIPT, "auto", tmp_path / "found")
     all_collectives.require_expected(tmp_path / "found", 2)
+
+
+# Process 1 fails until there were so many restarts.
+FAILING = """
+import os, sys
+import megengine as mge
+import megengine.distributed as dist
+
+dist.init_process_group()
+if dist.get_rank() == 1 and dist.get_restart_count() < int(sys.argv[1]):
+    os._exit(7)
+total = dist.functional.all_reduce_sum(mge.Tensor(dist.get_rank() + 1.0))
+line = f"total {float(total)} restarts {dist.get_restart_count()}\\n"
+sys.stdout.write(line)
+"""
+
+
+def test_torchrun_starts_processes_again(torchrun, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING)
+    command = (*torchrun, "--max-restarts", 2, sys.executable, tmp_path / "failing.py", 2)
+    assert sorted(run(*command).splitlines()) == ["total 3.0 restarts 2"] * 2
+
+
+@pytest.mark.skipif("MGE_NIGHTLY" not in os.environ, reason="Slurm waits two minutes: nightly")
+def test_slurm_starts_a_job_again(tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING)
+    (tmp_path / "job.sh").write_text(
+        "#!/bin/sh\n"
+        f"srun -n 2 --output {tmp_path}/found '{sys.executable}' {tmp_path}/failing.py 1 ||"
+        " scontrol requeue $SLURM_JOB_ID\n"
+    )
+    with running_slurm() as environment:
+        variables = os.environ | environment
+        command = ("sbatch", "-n", 2, "--requeue", f"--output={tmp_path}/log", "--parsable")
+        run(*command, tmp_path / "job.sh", env=variables)
+        found, end = tmp_path / "found", time.monotonic() + 400
+        while not found.exists() or found.read_text().count("total") < 2:
+            assert time.monotonic() < end, (tmp_path / "log").read_text()
+            time.sleep(0.2)
+    lines = [line for line in found.read_text().splitlines() if "total" in line]
+    assert lines == ["total 3.0 restarts 1"] * 2
 
 
 def test_srun(tmp_path):

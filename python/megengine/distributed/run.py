@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 
 RESTARTS = "MGE_RESTARTS"  # variable with the number of restarts so far
+_RESTART_COUNTS = (RESTARTS, "TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT")
 GRACE_SECONDS = 5  # time for a process to end after a signal
 _LOOK_SECONDS = 0.05  # interval between checks of processes
 _PR_SET_PDEATHSIG = 1  # option of prctl(2): the signal that a process gets when its parent ends
@@ -20,13 +21,14 @@ _PR_SET_PDEATHSIG = 1  # option of prctl(2): the signal that a process gets when
 def get_restart_count() -> int:
     """How often the launcher has started the processes again after a failure.
 
-    ``launcher``, ``megengine.distributed.launch``, torchrun and Ray Train report it.
+    ``launcher``, ``megengine.distributed.launch``, torchrun, Slurm and Ray Train report it.
 
     Example:
         >>> get_restart_count()
         0
     """
-    return int(os.environ.get(RESTARTS) or os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0)
+    given = (os.environ.get(name) for name in _RESTART_COUNTS)
+    return int(next(filter(None, given), 0))
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
