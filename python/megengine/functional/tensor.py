@@ -11,7 +11,14 @@ from ..core.counted import counted
 from ..core.hints import refuse_keywords, with_hints
 from ..core.operands import Operand, Shape, beside, is_whole
 from ..core.tensor import shaping
-from ..core.tensor.extents import extent, extents, extents_follow, reshaped_with
+from ..core.tensor.extents import (
+    Extent,
+    extent,
+    extents,
+    extents_follow,
+    least,
+    reshaped_with,
+)
 from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis
 from ..core.tracing_state import is_recorded
 from ..tensor import Tensor
@@ -481,18 +488,26 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
     row, column = max(-k, 0), max(k, 0)
     if inp.ndim == 2:
         rows, columns = inp._tuple_shape
-        count = min(rows - row, columns - column)
-        if count <= 0:
+        if min(rows - row, columns - column) <= 0:
             raise RuntimeError(f"[diag] diagonal {k} is outside of shape {inp._tuple_shape}")
-        steps = np.arange(count, dtype=np.int32)
+        rows, columns = extents(inp, 0)
+        with beside(inp):
+            steps = _steps(least(rows - row, columns - column))
         return _mge.ops.take(inp, steps + row, steps + column, axes=[0, 1])
     if inp.ndim == 1:
-        count = inp._tuple_shape[0]
-        steps = np.arange(count, dtype=np.int32)
+        count = extent(inp, 0)
         with beside(inp):
+            steps = _steps(count)
             out = zeros((count + abs(k), count + abs(k)), dtype=inp.dtype)
         return _mge.ops.set_take(out, inp, steps + row, steps + column, axes=[0, 1])
     raise RuntimeError(f"[diag] rank must be 1 or 2, got {inp.ndim}")
+
+
+def _steps(count: Extent) -> Tensor | np.ndarray:
+    """The integers below a count."""
+    if isinstance(count, int):
+        return np.arange(count, dtype=np.int32)
+    return arange(count, dtype="int32")
 
 
 @with_hints
