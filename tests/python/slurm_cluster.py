@@ -109,4 +109,8 @@ def running_slurm():
         start("slurmctld", "-D", "-f", settings)
         start("slurmd", "-D", "-f", settings)
         wait_for(lambda: is_node_idle(environment), processes, logs)
-        yield environment
+        try:
+            yield environment
+        finally:  # processes of a job would outlive the daemons
+            subprocess.run(["scancel", "--full", "--user=root"], env=os.environ | environment)
+            wait_for(lambda: is_node_idle(environment), processes, logs)
