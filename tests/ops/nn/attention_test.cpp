@@ -61,6 +61,57 @@ TEST(Attention, CutsManyKeysIntoBlocks) {
         }
 }
 
+Tensor seeded_tensor(const Shape& shape, unsigned seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> draw(-1, 1);
+    std::vector<float> values(size_t(shape.numel()));
+    for (float& value : values) value = draw(random);
+    return tensor_from_host({DType::f32, shape, {}}, values.data());
+}
+
+void expect_near(const Tensor& y, const Tensor& wanted) {
+    ASSERT_EQ(y.spec(), wanted.spec());
+    for (int64_t i = 0; i < y.spec().numel(); ++i)
+        ASSERT_NEAR(y.data<float>()[i], wanted.data<float>()[i], 1e-5F) << i;
+}
+
+// Keys that a mask hides from whole blocks of queries are not computed with.
+TEST(Attention, HidesKeysByMasks) {
+    constexpr int64_t queries = 130, keys = 300, seen = 200;
+    const Tensor q = seeded_tensor({1, 1, queries, 8}, 1), k = seeded_tensor({1, 1, keys, 8}, 2),
+                 v = seeded_tensor({1, 1, keys, 20}, 3);
+    auto first = [](const Tensor& x, int64_t width) {
+        return tensor_from_host({DType::f32, {1, 1, seen, width}, {}}, x.data());
+    };
+    for (float hidden : {-HUGE_VALF, std::numeric_limits<float>::lowest()}) {
+        std::vector<float> causal(size_t(queries * keys), hidden), padding(size_t(keys), hidden);
+        for (int64_t i = 0; i < queries; ++i)
+            std::fill_n(causal.begin() + i * keys, i + keys - queries + 1, 0.0F);
+        std::fill_n(padding.begin(), seen, 0.0F);
+        expect_near(ops::attention(q, k, v, tensor_of<float>({queries, keys}, causal))[0],
+                    ops::attention(q, k, v, {.causal = true, .from_end = true})[0]);
+        expect_near(ops::attention(q, k, v, tensor_of<float>({keys}, padding))[0],
+                    ops::attention(q, first(k, 8), first(v, 20))[0]);
+    }
+}
+
+// From a query that sees nothing the lowest numbers hide no key more than others.
+TEST(Attention, WeighsHiddenKeysOfQueriesThatSeeNone) {
+    constexpr int64_t queries = 64, keys = 100;
+    const Tensor q = seeded_tensor({1, 1, queries, 8}, 1), k = seeded_tensor({1, 1, keys, 8}, 2),
+                 v = seeded_tensor({1, 1, keys, 16}, 3);
+    std::vector<float> values(size_t(queries * keys), std::numeric_limits<float>::lowest());
+    for (int64_t i = 0; i < queries; ++i)
+        if (i != 5) values[size_t(i * keys)] = 0;
+    const Tensor y = ops::attention(q, k, v, tensor_of<float>({queries, keys}, values))[0];
+    for (int64_t c = 0; c < 16; ++c) {
+        float sum = 0;
+        for (int64_t i = 0; i < keys; ++i) sum += v.data<float>()[i * 16 + c];
+        EXPECT_NEAR(y.data<float>()[5 * 16 + c], sum / keys, 1e-5F);
+        EXPECT_NEAR(y.data<float>()[c], v.data<float>()[c], 1e-5F);
+    }
+}
+
 TEST(Attention, HasNothingToDo) {
     for (const Sizes& s : {Sizes{0, 2, 1, 3, 4, 5, 6}, Sizes{2, 0, 1, 3, 4, 5, 6}, Sizes{2, 2, 1, 0, 4, 5, 6},
                            Sizes{2, 2, 1, 3, 0, 5, 6}, Sizes{2, 2, 1, 3, 4, 5, 0}}) {

@@ -68,6 +68,34 @@ struct Block {
     int64_t batch, head, first, count;
 };
 
+// Scores are so far above this that the weights of keys with such a mask are exactly zero.
+constexpr float hides = -1e38F;
+
+// The end of the last key in [first, last) that the mask does not hide; `first` if it hides all.
+int64_t end_of_visible(const float* mask, int64_t first, int64_t last) {
+    const int64_t lanes = int64_t(simd_lanes());
+    const auto most = hn::Set(F32(), hides);
+    auto is_hidden = [&](int64_t i) { return hn::AllTrue(F32(), hn::Le(Simd::load(mask + i).v, most)); };
+    while (last - lanes >= first && is_hidden(last - lanes)) last -= lanes;
+    while (last > first && mask[last - 1] <= hides) --last;
+    return last;
+}
+
+// The number of first keys that contain all that the queries see. Exporters write causal masks as sums. A
+// query from which the mask hides every key weighs all of them.
+int64_t keys_seen(const AttentionShape& s, const float* mask, const Block& b) {
+    const int64_t all = seen_keys(s, b.first + b.count - 1);
+    if (!mask || s.mask.key != 1) return all;
+    int64_t seen = 0;
+    for (int64_t r = b.count; r-- > 0;) {
+        const float* row = mask_row(s, mask, b.batch, b.head, b.first + r, 0).first;
+        seen = end_of_visible(row, seen, all);
+        const int64_t own = std::min(seen, seen_keys(s, b.first + r));
+        if (std::all_of(row, row + own, [](float value) { return value <= hides; })) return all;
+    }
+    return seen;
+}
+
 struct Sums {
     float top[most_queries], sum[most_queries];
     float* values;  // rows of value_width in whole panels
@@ -149,7 +177,7 @@ void attend_block(const AttentionShape& s, const AttentionData& d, const Block& 
     std::fill_n(sums.top, b.count, -infinite);
     std::fill_n(sums.sum, b.count, 0.0F);
     std::fill_n(sums.values, b.count * width, 0.0F);
-    const int64_t seen = seen_keys(s, b.first + b.count - 1);
+    const int64_t seen = keys_seen(s, d.mask, b);
     for (int64_t key = 0; key < seen; key += most_keys) {
         const int64_t count = std::min(most_keys, seen - key);
         add_scores(s, b, q, keys, key, count, scores, row_step);
