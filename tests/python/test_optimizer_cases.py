@@ -211,3 +211,16 @@ def test_a_learning_rate_may_be_any_number(make, lr):
         return parameter.numpy()
 
     np.testing.assert_array_equal(trained(lr), trained(1.0))
+
+
+def test_a_state_of_fewer_parameters_is_refused():
+    def adam():
+        return O.Adam([mge.Parameter([1.0]), mge.Parameter([2.0])], lr=0.1)
+
+    state = adam().state_dict()
+    del state["state"][1]
+    with pytest.raises(KeyError, match=r"no state of the parameters \[1\]"):
+        adam().load_state_dict(state)
+    # Without momentum there is none to miss.
+    sgd = O.SGD([mge.Parameter([1.0])], lr=0.1)
+    sgd.load_state_dict(sgd.state_dict())

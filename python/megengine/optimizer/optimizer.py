@@ -217,6 +217,7 @@ class Optimizer(metaclass=ABCMeta):
             state: the dictionary.
         Raises:
             ValueError: groups, their sizes or their options differ.
+            KeyError: the state of a parameter is missing.
         Example:
             >>> saved = SGD([Parameter([1.0])], lr=0.1).state_dict()
             >>> sgd = SGD([Parameter([1.0])], lr=0.5)
@@ -240,6 +241,13 @@ class Optimizer(metaclass=ABCMeta):
                 )
             parameter_of.update(zip(given["params"], have["params"], strict=True))
             have.update({name: value for name, value in given.items() if name != "params"})
+        missing = [
+            key
+            for key, param in parameter_of.items()
+            if self._state.get(param) and key not in state["state"]
+        ]
+        if missing:
+            raise KeyError(f"loaded state dict has no state of the parameters {missing}")
         for key, states in state["state"].items():
             param = parameter_of[key]
             self._state[param] = {
