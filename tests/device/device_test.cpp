@@ -89,6 +89,7 @@ bool are_apart(const std::vector<StorageRef>& blocks) {
 // As the past of a language model does: a value of each size replaces the one before.
 TEST_F(Memory, GrowingValuesUseTheMemoryOfFormerSizes) {
     cpu_.release_cached();
+    cpu_.reset_peak();
     const size_t reserved = cpu_.memory().reserved, allocated = cpu_.memory().allocated;
     for (auto [least, most] : {std::pair<size_t, size_t>{100 << 10, 2 << 20}, {2 << 20, 5 << 20}}) {
         std::vector<StorageRef> values(8);
