@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties and methods of _mge.Tensor.
 
+#include <algorithm>
+#include <array>
+#include <bit>
+
 #include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
 #include "python/src/device_object.h"
@@ -25,17 +29,50 @@ std::span<const int64_t> known_shape(PyObject* self) {
     return is_complex(self) ? extents.first(extents.size() - 1) : extents;
 }
 
+Reference new_tuple(std::span<const int64_t> numbers) {
+    Reference tuple(PyTuple_New(Py_ssize_t(numbers.size())));
+    if (!tuple) throw PythonError{};
+    for (size_t i = 0; i < numbers.size(); ++i) {
+        PyObject* number = PyLong_FromLongLong(numbers[i]);
+        if (!number) throw PythonError{};
+        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), number);
+    }
+    return tuple;
+}
+
+// Tuples of shapes for reuse: programs read few shapes, each many times. Guarded by the GIL.
+struct ShapeTuple {
+    std::array<int64_t, max_rank> extents;
+    size_t rank;
+    PyObject* tuple;  // null at first
+
+    bool is_of(std::span<const int64_t> shape) const {
+        return tuple && std::ranges::equal(std::span(extents).first(rank), shape);
+    }
+};
+constexpr int index_bits = 6;
+std::array<ShapeTuple, 1 << index_bits> shape_tuples{};
+
+ShapeTuple& place_of(std::span<const int64_t> shape) {
+    uint64_t hash = shape.size();
+    for (int64_t extent : shape) hash = std::rotl(hash, 7) ^ uint64_t(extent);
+    constexpr uint64_t multiplier = 0x9e3779b97f4a7c15;  // spreads the bits
+    return shape_tuples[(hash * multiplier) >> (64 - index_bits)];
+}
+
 PyObject* get_tuple_shape(PyObject* self, void*) {
     return guarded([&]() -> PyObject* {
         auto shape = known_shape(self);
-        Reference tuple(PyTuple_New(Py_ssize_t(shape.size())));
-        if (!tuple) throw PythonError{};
-        for (size_t i = 0; i < shape.size(); ++i) {
-            PyObject* extent = PyLong_FromLongLong(shape[i]);
-            if (!extent) throw PythonError{};
-            PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), extent);
+        ShapeTuple& kept = place_of(shape);
+        if (!kept.is_of(shape)) {
+            ShapeTuple made{.rank = shape.size()};
+            // A copy: making a tuple may run finalizers, and these may change the tensor.
+            std::ranges::copy(shape, made.extents.begin());
+            made.tuple = new_tuple(std::span(made.extents).first(made.rank)).release();
+            std::swap(kept, made);
+            Py_XDECREF(made.tuple);
         }
-        return tuple.release();
+        return Py_NewRef(kept.tuple);
     });
 }
 
