@@ -340,3 +340,32 @@ def test_a_class_of_the_user_has_its_finalizer_called():
     mine = Mine([2.0])
     del mine
     assert calls == ["mine"]
+
+
+def test_a_finalizer_that_is_set_later_is_called():
+    calls, saved = [], []
+
+    def note(tensor):
+        calls.append(tensor.tolist())
+        saved.append(tensor)
+
+    before = mge.Tensor([1.0])
+    mge.Tensor.__del__ = note
+    try:
+        after = before + 1
+        with_attributes = before + 2
+        with_attributes.grad = before
+        del after, before, with_attributes
+        assert calls == [[2.0], [3.0]]  # which holds the first one
+        saved.clear()
+        assert calls == [[2.0], [3.0], [1.0]]  # once each
+        saved.clear()
+        zero = mge.Tensor(0)
+        for number in range(100):
+            zero + number
+            saved.clear()
+        assert calls[3:] == list(range(100))
+    finally:
+        del mge.Tensor.__del__
+    del zero
+    assert len(calls) == 103

@@ -218,7 +218,8 @@ size_t kept_count = 0;
 void let_go_of_result(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
     std::destroy_at(&value_of(self));
-    if (type == result_class && kept_count < most_kept)
+    // Python would take the next object in the memory of a finalized one for finalized.
+    if (type == result_class && kept_count < most_kept && !type->tp_finalize)
         kept_objects[kept_count++] = self;
     else
         type->tp_free(self);
