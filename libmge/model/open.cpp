@@ -79,6 +79,7 @@ Model open_as(const Kind& kind, const ModelBytes& file, const OpenOptions& optio
     cpu_isa();
     OnHost scope;
     Model model = kind.open(file, options);
+    model.label = file.label;
     if (kind.kind != ModelKind::packed) model.is_public = file.is_public;  // open_part() knows that of a part
     return model;
 }

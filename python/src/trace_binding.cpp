@@ -75,7 +75,7 @@ private:
             CompileOptions options = carried_;
             options.device = place;
             options.select = with_settings(options.select, settings);
-            if (model_.is_public) options.select.weight_cache = PackedWeightCache::of_user();
+            if (model_.is_public) options.select.weight_cache = PackedWeightCache::of_user(model_.label);
             executable_ = std::make_shared<Executable>(model_.graph, std::move(options));
             settings_ = settings;
             place_ = place;

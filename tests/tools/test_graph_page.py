@@ -189,6 +189,29 @@ def test_looks(run_tool, blocks_model, tmp_path, width, scheme):
     assert looks_of(out, tmp_path, width, scheme) == {"wide": [], "faint": []}
 
 
+FITTED = """
+<script>
+addEventListener("load", () => {
+  byId("fit").click();
+  const stage = canvas.getBoundingClientRect().top;
+  document.documentElement.setAttribute("data-fitted", JSON.stringify([
+    byId("path").getBoundingClientRect().bottom - stage, view.y,
+    view.y + view.scene.height * view.k, byId("legend").getBoundingClientRect().top - stage]));
+});
+</script>
+"""
+
+
+@needs_browser
+def test_fitted_graph_is_between_the_path_and_the_legend(run_tool, blocks_model, tmp_path):
+    _, _, out = page_of(run_tool, blocks_model, tmp_path)
+    probe = tmp_path / "probe.html"
+    probe.write_text(out.read_text().replace("</body>", FITTED + "</body>"))
+    root = Elements(dom_of(probe, tmp_path, "--window-size=900,500")).all[0]["attributes"]
+    heights = json.loads(root["data-fitted"])
+    assert heights == sorted(heights)
+
+
 @needs_browser
 def test_panel_shows_findings_and_a_link_selects(run_tool, blocks_model, tmp_path):
     profile = profile_of(run_tool, blocks_model, tmp_path / "run.json")

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model cache: packed weights that one process keeps for the next."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -79,6 +83,23 @@ def test_lite_and_loaded_models_share_it(run_tool, model, cache):
     plain = run_tool("load_and_run", model, "--iter", 1, env={"MGE_MODEL_CACHE": str(cache)})
     assert plain.code == 0
     assert files_in(cache) == [file]
+
+
+LOADS = """
+import sys
+from megengine import Tensor, _mge
+model = _mge.load(sys.argv[1])
+model.run([Tensor([0.0] * 128 * 14 * 14).reshape(1, 128, 14, 14)])
+"""
+
+
+def test_copies_of_models_loaded_in_python_name_them(run_tool, model, cache):
+    env = {"MGE_MODEL_CACHE": str(cache)}
+    subprocess.run(
+        [sys.executable, "-c", LOADS, model], env=os.environ | env, check=True, timeout=120
+    )
+    (weight,) = run_tool("mge-fastrun-cache", "models", env=env).result["weights"]
+    assert weight["model"] == str(model)
 
 
 def test_models_command_shows_and_clears(run_tool, model, cache):

@@ -57,11 +57,11 @@ function drawPath() {
 
 // Everything in sight; a graph that is too long for readable letters begins at its top.
 function fit(all = false) {
-  const w = canvas.clientWidth, h = canvas.clientHeight, s = view.scene, readable = 0.62;
-  const whole = Math.min((w - 24) / s.width, (h - 70) / s.height, 1.25);
+  const w = canvas.clientWidth, s = view.scene, readable = 0.62;
+  const top = byId("path").offsetHeight + 16, free = canvas.clientHeight - top - byId("legend").offsetHeight - 16;
+  const whole = Math.min((w - 24) / s.width, free / s.height, 1.25);
   const k = all || whole >= readable ? whole : Math.min(Math.max(whole, readable), Math.max(whole, (w - 24) / s.width), 1.25);
-  const height = s.height * k;
-  setView((w - s.width * k) / 2, height > h - 70 ? 46 : 40 + (h - 70 - height) / 2, k);
+  setView((w - s.width * k) / 2, top + Math.max(0, (free - s.height * k) / 2), k);
 }
 
 function centre(b) {

@@ -169,11 +169,11 @@ def dump(
         compat_older_version=compat_older_version,
     )
     input_names = _input_names(traced, arg_names)
-    stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
-    stored |= _fixed_shapes(traced._names.shape_constants, input_names)
-    options = optimisations(kwargs, optimize_for_inference)
     results = _output_names(traced, output_names, input_names)
     names = kept_names(keep_var_name, is_onnx or keep_opr_name, is_onnx or keep_param_name)
+    options = optimisations(kwargs, optimize_for_inference)
+    stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
+    stored |= _fixed_shapes(traced._names.shape_constants, input_names)
     model = traced.to_model(input_names, results, stored, options, training, names)
     if optimize_for_inference and not (no_change_graph or training or is_onnx):
         model.fold_batch_norms()
@@ -188,9 +188,13 @@ def dump(
         opset=opset if is_onnx else None,
     )
     if not silent:
-        text = "dumped %d operators, %d bytes (weights %d)"
-        get_logger(__name__).info(text, info.nr_opr, info.tot_bytes, info.tensor_value_bytes)
+        _log(info)
     return info
+
+
+def _log(info: DumpInfo) -> None:
+    text = "dumped %d operators, %d bytes (weights %d)"
+    get_logger(__name__).info(text, info.nr_opr, info.tot_bytes, info.tensor_value_bytes)
 
 
 def _add_test_cases(
