@@ -77,7 +77,10 @@ void Network::NetworkImplBase::end(std::unique_ptr<NetworkImplBase> network) {
     // The network's own thread, which cannot wait for its end.
     auto* ended = network.release();
     try {
-        mge::start_thread([ended] { std::unique_ptr<NetworkImplBase> ended_network(ended); }).detach();
+        mge::start_thread([ended] {
+            std::unique_ptr<NetworkImplBase> ended_network(ended);
+            ended->alone();  // waits for a call of the thread that started the run
+        }).detach();
     } catch (const mge::Error&) {
         mge::log_message(mge::LogLevel::error,
                          "a network that was destroyed in a callback is kept: no thread");

@@ -184,10 +184,12 @@ TEST(Memory, ContextUsesThePredictedMemory) {
     auto context = Context::create(program);
     size_t predicted = program->memory().plan + program->memory().inputs_outputs;
     size_t measured = device({}).memory().allocated - allocated;
-    size_t seen = settled_process_memory().anonymous - before.anonymous;
-    constexpr double tolerance = 2 << 20;
+    [[maybe_unused]] size_t seen = settled_process_memory().anonymous - before.anonymous;
+    [[maybe_unused]] constexpr double tolerance = 2 << 20;
     EXPECT_NEAR(double(measured), double(predicted), 1024);
-    EXPECT_NEAR(double(seen), double(predicted), tolerance);
+#ifndef __SANITIZE_THREAD__
+    EXPECT_NEAR(double(seen), double(predicted), tolerance);  // includes the sanitizer's shadow
+#endif
 }
 
 TEST(Memory, AllocatorLimitIsEnforced) {
