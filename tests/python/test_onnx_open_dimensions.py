@@ -240,3 +240,28 @@ def test_one_name_may_have_two_sizes_where_the_model_broadcasts(tmp_path):
     ports = [port("x", ["n", 2]), port("y", ["n", 2])], [port("z", ["n", 2])]
     path = model_of([node("Add", ["x", "y"], ["z"])], *ports, tmp_path)
     same_as_runtime(path, real(3, 2), real(1, 2))
+
+
+def test_a_diagonal_of_an_open_size(tmp_path):
+    """As exporters write it: a square whose side is a length."""
+    nodes = [
+        *sizes_of("x", 1),
+        node("Concat", ["x1v", "x1v"], ["square"], axis=0),
+        node("ConstantOfShape", ["square"], ["zeros"]),
+        node("EyeLike", ["zeros"], ["eye"], k=1),
+        node("EyeLike", ["x"], ["wide"], k=-1, dtype=KINDS.INT64),
+    ]
+    ports = [port("eye", ["n", "n"]), port("wide", ["m", "n"], KINDS.INT64)]
+    path = model_of(nodes, [port("x", ["m", "n"])], ports, tmp_path, initializers=INDICES)
+    for shape in ((3, 5), (1, 1), (6, 2)):
+        same_as_runtime(path, real(*shape))
+
+
+def test_blocks_of_open_images(tmp_path):
+    nodes = [node("SpaceToDepth", ["x"], ["y"], blocksize=2)]
+    ports = [port("x", ["b", 3, "h", "w"])], [port("y", ["b", 12, "h2", "w2"])]
+    path = model_of(nodes, *ports, tmp_path)
+    for shape in ((1, 3, 4, 6), (2, 3, 10, 2)):
+        same_as_runtime(path, real(*shape))
+    with pytest.raises(RuntimeError, match="reshape"):
+        load(path)(real(1, 3, 5, 6))

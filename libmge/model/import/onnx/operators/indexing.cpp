@@ -48,13 +48,11 @@ Tensors with_operands(Tensors first, const Tensors& others) {
 
 std::string reduction_of(const Site& site) { return site.attributes.word("reduction", "none"); }
 
-// Row r of a matrix of `columns` numbers is less than, or at most, column c by `k`.
-Tensor is_kept_triangle(const Tensor& x, const Tensor& k, bool upper) {
+// The number of the column, less that of the row, of each element of a matrix: 0 on the diagonal.
+Tensor diagonal_numbers(const Tensor& x) {
     int rank = rank_of(x);
     Tensor rows = ops::add_axis(count_up(extent_of(x, rank - 2), DType::i64), {.axes = {1}});
-    Tensor columns = count_up(extent_of(x, rank - 1), DType::i64);
-    Tensor difference = ops::sub(columns, rows);
-    return upper ? ops::greater_equal(difference, k) : ops::less_equal(difference, k);
+    return ops::sub(count_up(extent_of(x, rank - 1), DType::i64), rows);
 }
 
 // Equal values keep their order. Our descending order is the reverse of the ascending one, so it is applied
@@ -225,7 +223,9 @@ Tensors import_trilu(const Site& site) {
     if (rank_of(x) < 2) invalid("its input has rank ", rank_of(x), ", expected at least 2");
     Tensor k =
         site.has(1) ? ops::reshape(site.in(1), {.shape = {}}) : scalar_tensor(0, DType::i64, host_device);
-    Tensor is_kept = is_kept_triangle(x, k, site.attributes.integer("upper", 1));
+    Tensor diagonals = diagonal_numbers(x);
+    Tensor is_kept = site.attributes.integer("upper", 1) ? ops::greater_equal(diagonals, k)
+                                                         : ops::less_equal(diagonals, k);
     return {ops::where(is_kept, x, number(x, 0))};
 }
 
@@ -252,16 +252,12 @@ Tensors import_cum_sum(const Site& site) {
 
 Tensors import_eye_like(const Site& site) {
     const Tensor& x = site.in(0);
-    auto shape = find_shape(x);
-    if (!shape || shape->rank() != 2) unsupported("a matrix with open dimensions");
+    if (rank_of(x) != 2) invalid("its input has rank ", rank_of(x), ", expected 2");
     auto to = site.attributes.integer("dtype", 0);
     auto dtype = to ? dtype_of(int(to)) : std::optional(x.dtype());
     if (!dtype) unsupported("dtype ", name_of_data_type(int(to)));
-    Tensor rows = ops::add_axis(count_up((*shape)[0], DType::i64), {.axes = {1}});
-    Tensor on_diagonal =
-        ops::equal(ops::sub(count_up((*shape)[1], DType::i64), rows),
-                   scalar_tensor(double(site.attributes.integer("k", 0)), DType::i64, host_device));
-    return {as_dtype(on_diagonal, *dtype)};
+    Tensor k = scalar_tensor(double(site.attributes.integer("k", 0)), DType::i64, host_device);
+    return {as_dtype(ops::equal(diagonal_numbers(x), k), *dtype)};
 }
 
 // The elements, or slices along an axis, where a vector is true; elements beyond its end are not selected.

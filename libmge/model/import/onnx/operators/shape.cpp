@@ -487,12 +487,16 @@ Tensors import_space_to_depth(const Site& site) {
     const Tensor& x = site.in(0);
     if (rank_of(x) != 4) invalid("its input has rank ", rank_of(x), ", expected 4");
     int64_t block = site.attributes.integer("blocksize", 1);
-    auto height = find_extent(x, 2), width = find_extent(x, 3);
-    if (!height || !width) unsupported("images with open dimensions");
-    if (block < 1 || *height % block || *width % block)
-        invalid("its blocksize ", block, " does not divide the images of shape ", x.shape());
+    auto blocks_along = [&](int axis) -> Extent {
+        Extent extent = extent_of(x, axis);
+        auto* known = std::get_if<int64_t>(&extent);
+        if (block < 1 || (known && *known % block))
+            invalid("its blocksize ", block, " does not divide the images of shape ", x.shape());
+        if (known) return *known / block;
+        return ops::floor_div(std::get<Tensor>(extent), vector_of({block}));
+    };
     Tensor parts =
-        reshaped(x, {extent_of(x, 0), extent_of(x, 1), *height / block, block, *width / block, block});
+        reshaped(x, {extent_of(x, 0), extent_of(x, 1), blocks_along(2), block, blocks_along(3), block});
     std::string mode = site.attributes.word("mode", "DCR");
     if (mode != "DCR" && mode != "CRD") unsupported("the mode '", mode, "'");
     IntList order = mode == "DCR" ? IntList{0, 3, 5, 1, 2, 4} : IntList{0, 1, 3, 5, 2, 4};
