@@ -490,9 +490,9 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
         rows, columns = inp._tuple_shape
         if min(rows - row, columns - column) <= 0:
             raise RuntimeError(f"[diag] diagonal {k} is outside of shape {inp._tuple_shape}")
-        rows, columns = extents(inp, 0)
+        height, width = extents(inp, 0)
         with beside(inp):
-            steps = _steps(least(rows - row, columns - column))
+            steps = _steps(least(height - row, width - column))
         return _mge.ops.take(inp, steps + row, steps + column, axes=[0, 1])
     if inp.ndim == 1:
         count = extent(inp, 0)
