@@ -173,6 +173,19 @@ def test_functions_of_images(function):
     check_sizes(function)
 
 
+@pytest.mark.parametrize(
+    "function", [lambda x: F.pixel_shuffle(x, 2), lambda x: F.instance_norm(x, affine=False)]
+)
+def test_other_numbers_of_channels(function):
+    check_sizes(function, others=((1, 8, 5, 6), (2, 12, 3, 4), (2, 4, 5, 6)), atol=1e-5)
+
+
+def test_pixel_shuffle_refuses_channels_that_do_not_divide():
+    inference = dumped(lambda x: F.pixel_shuffle(x, 2), TRACED)
+    with pytest.raises(RuntimeError, match="reshape"):
+        inference.run(images((2, 6, 5, 6)))
+
+
 @pytest.mark.parametrize("padding, extra", [((1, 2), 1), (0, (1, 0)), ((3, 0), (2, 1))])
 def test_conv_transpose2d_with_output_padding(padding, extra):
     weight = Tensor(images((4, 2, 3, 4)))

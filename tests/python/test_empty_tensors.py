@@ -69,10 +69,11 @@ def test_pixel_shuffle_of_any_rank(lead, r):
         np.testing.assert_allclose(x.grad.numpy(), x.numpy(), rtol=1e-6)
 
 
-def test_pixel_shuffle_in_a_trace_follows_all_sizes():
+@pytest.mark.parametrize("rank", [3, 4, 6])
+def test_pixel_shuffle_in_a_trace_follows_all_sizes(rank):
     traced = trace(lambda v: F.pixel_shuffle(v, 2), symbolic=True)
     for n in (1, 2, 3):
-        x = values(n, 2, n + 1, 8, n + 2, 3)
+        x = values(*(n, 2, n + 1, 4 * n, n + 2, 3)[-rank:])
         np.testing.assert_array_equal(traced(x).numpy(), F.pixel_shuffle(x, 2).numpy())
 
 

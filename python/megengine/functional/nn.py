@@ -289,12 +289,12 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
     r = upscale_factor
     assert r > 0, f"[pixel_shuffle] upscale_factor must be positive, got {r}"
     assert inp.ndim >= 3, f"[pixel_shuffle] the rank must be at least 3, got {inp.ndim}"
-    channels, (*batch, _, height, width) = inp._tuple_shape[-3], extents(inp, 0)
+    channels, (*batch, traced, height, width) = inp._tuple_shape[-3], extents(inp, 0)
     if channels % (r * r) != 0:
         raise RuntimeError(
             f"[pixel_shuffle] {r * r} does not divide {counted(channels, 'channel')}"
         )
-    kept = channels // (r * r)
+    kept = channels // (r * r) if isinstance(traced, int) else -1
     n = min(len(batch), 1)
     if len(batch) > 1:
         inp = _mge.ops.flatten(inp, start=0, end=len(batch) - 1)

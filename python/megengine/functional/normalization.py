@@ -337,6 +337,8 @@ def instance_norm(
         (1, 2, 1, 1)
     """
     assert inp.ndim == 4, f"[instance_norm] the input must have rank 4, got {inp.ndim}"
+    if not affine:  # without a number of channels, which may change in traces
+        return _mge.ops.layer_norm(inp, axes=2, epsilon=eps)[0]
     return group_norm(inp, inp._tuple_shape[1], affine, weight, bias, eps)
 
 

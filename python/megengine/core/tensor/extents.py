@@ -80,13 +80,14 @@ def greatest(one: Extent, other: Extent) -> Extent:
 
 
 def reshaped_with(x: Tensor, sizes: list[Extent]) -> Tensor:
-    """The same values in another shape, whose first size follows from the others.
+    """The same values in another shape. A size that is -1, by default the first one, follows from
+    the others.
 
     Args:
         x: a Tensor of any shape.
-        sizes: sizes of all axes but the first.
+        sizes: sizes of all axes.
     """
     if len(known(sizes)) == len(sizes):
         return _mge.ops.reshape(x, shape=open_first(sizes))
-    made: Tensor = reshaped(x, [-1, *sizes[1:]])
+    made: Tensor = reshaped(x, sizes if -1 in known(sizes) else [-1, *sizes[1:]])
     return made
