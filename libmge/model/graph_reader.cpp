@@ -133,15 +133,16 @@ void GraphReader::read_node(Graph& graph, const file::Node& node, const std::str
     }
     check_arity(*op, inputs, where);
     check_promotion(graph, *op, inputs, where);
-    if (size_t count = file_.list(node.outputs()).size();
-        count != op->outputs.size() && !op->traits.variadic_outputs)
+    const size_t count = file_.list(node.outputs()).size();
+    if (count == 0) file_.fail(where, ": it has no outputs");
+    if (count != op->outputs.size() && !op->traits.variadic_outputs)
         file_.fail(where, ": ", counted(count, "output"), ", but the operator has ", op->outputs.size());
     TensorSpecs specs;
     for (int id : file_.list(node.outputs())) specs.push_back(spec_of(value(id, where), where));
     // If an operator has inputs, they determine the device of its outputs.
     bool has_own_place = std::ranges::all_of(inputs, [](ValueId id) { return id == no_value; });
     DeviceId place;
-    if (has_own_place && !specs.empty()) place = device_of(value(node.outputs()->Get(0), where));
+    if (has_own_place) place = device_of(value(node.outputs()->Get(0), where));
     NodeId made = graph.add_node(*op, params(*op, node, where), std::move(inputs), file_.string(node.name()),
                                  &specs, has_own_place ? &place : nullptr);
     check_specs(graph, made, where);

@@ -377,6 +377,14 @@ TEST_F(Unforeseen, WrongOutputCountIsRefused) {
     }
 }
 
+TEST_F(Unforeseen, NodesWithoutOutputsAreRefused) {
+    TensorSpecs none;
+    add<ops::Split>({.axis = 0, .sizes = {2, 4}}, {taken}, &none);
+    graph.set_outputs({taken});
+    EXPECT_THAT([&] { read_again(graph); },
+                testing::ThrowsMessage<ModelError>(HasSubstr("it has no outputs")));
+}
+
 TEST_F(Unforeseen, WrongPartCountIsDetectedAtRunTime) {
     TensorSpecs one{f32}, two{f32, f32}, three{f32, f32, f32};
     for (auto* declared : {&one, &two, &three}) {
