@@ -127,16 +127,13 @@ def of_rank(who: str, rank: int, **operands: Any) -> None:
 def _several(value: Any, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
     if is_whole(value):
         return (int(value),) * count
-    if isinstance(value, str):
+    if isinstance(value, (str, float, np.floating)):
         hint = "; k // 2 keeps the size for an odd kernel k and stride 1, 0 is PyTorch's 'valid'"
         raise TypeError(
             f"[{who}] {argument} must be an int or {word} ints, got {value!r}"
-            + hint * (argument == "padding")
+            + hint * (argument == "padding" and isinstance(value, str))
         )
-    try:
-        values = tuple(int(v) for v in value)
-    except TypeError:  # one number with a fraction, or no number
-        values = ()
+    values = tuple(int(v) for v in value)
     if len(values) != count:
         raise TypeError(f"[{who}] {argument} must be an int or {word} ints, got {value!r}")
     return values

@@ -406,7 +406,7 @@ def _load_optimizer(
         raise KeyError(f"[load] the checkpoint '{home}' has no optimizer")
     stored = _StoredState(home)
     # Checks and sets the options.
-    Optimizer.load_state_dict(optimizer, {"param_groups": groups, "state": {}})
+    optimizer._load_groups(groups)
     if isinstance(optimizer, ShardedOptimizer):
         optimizer.load_state_parts(stored.read)
         return

@@ -225,22 +225,7 @@ class Optimizer(metaclass=ABCMeta):
             >>> sgd.param_groups[0]["lr"]
             0.1
         """
-        groups = state["param_groups"]
-        if len(groups) != len(self.param_groups):
-            raise ValueError(
-                f"loaded state dict has {len(groups)} param groups, not {len(self.param_groups)}"
-            )
-        parameter_of = {}
-        for have, given in zip(self.param_groups, groups, strict=True):
-            if len(have["params"]) != len(given["params"]):
-                raise ValueError("loaded state dict contains a parameter group of another size")
-            if have.keys() != given.keys():
-                raise ValueError(
-                    "loaded state dict contains a parameter group with other options:"
-                    f" {sorted(given.keys() ^ have.keys())}"
-                )
-            parameter_of.update(zip(given["params"], have["params"], strict=True))
-            have.update({name: value for name, value in given.items() if name != "params"})
+        parameter_of = self._load_groups(state["param_groups"])
         missing = [
             key
             for key, param in parameter_of.items()
@@ -258,6 +243,25 @@ class Optimizer(metaclass=ABCMeta):
                 )
                 for name, value in states.items()
             }
+
+    def _load_groups(self, groups: list[dict]) -> dict[object, Parameter]:
+        """Take the options of saved groups. Returns the parameters by their saved keys."""
+        if len(groups) != len(self.param_groups):
+            raise ValueError(
+                f"loaded state dict has {len(groups)} param groups, not {len(self.param_groups)}"
+            )
+        parameter_of = {}
+        for have, given in zip(self.param_groups, groups, strict=True):
+            if len(have["params"]) != len(given["params"]):
+                raise ValueError("loaded state dict contains a parameter group of another size")
+            if have.keys() != given.keys():
+                raise ValueError(
+                    "loaded state dict contains a parameter group with other options:"
+                    f" {sorted(given.keys() ^ have.keys())}"
+                )
+            parameter_of.update(zip(given["params"], have["params"], strict=True))
+            have.update({name: value for name, value in given.items() if name != "params"})
+        return parameter_of
 
     def backward(self, loss: Tensor):
         """Gradients come from ``autodiff.GradManager``."""
