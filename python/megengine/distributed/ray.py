@@ -28,7 +28,7 @@ def _set_variables(shared: dict[str, str]) -> None:
 
 
 class _MGEBackend(Backend):
-    """Tells each worker its place. It belongs to one run, and survives restarts of the workers."""
+    """Sets the variables of each worker. One object serves a run and all its restarts."""
 
     _starts = 0
 
