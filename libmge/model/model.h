@@ -39,7 +39,7 @@ struct Model {
     std::string format = "mge";  // format of the original file: "mge", "MegEngine V1", …
     // Read from a file that was not encrypted, so that caches may store parts of it.
     bool is_public = false;
-    std::string label{};  // what messages call the file, or the bytes, that it was read from
+    std::string label{};  // name of its file or bytes in messages
 };
 
 // True if the bytes begin with the signature of a .mge file.
