@@ -26,4 +26,10 @@ execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
 if(failed)
   message(FATAL_ERROR "${Python_EXECUTABLE} has no nanobind: make .venv (scripts/test does), or pass -DMGE_PYTHON=OFF")
 endif()
+# A wheel for several versions of Python (wheel.py-api in pyproject.toml) uses the stable ABI. CMake has a component for
+# it from 3.26 on, which differs from Development.Module only on Windows.
+if(SKBUILD_SABI_VERSION AND NOT TARGET Python::SABIModule)
+  add_library(Python::SABIModule INTERFACE IMPORTED)
+  target_link_libraries(Python::SABIModule INTERFACE Python::Module)
+endif()
 find_package(nanobind CONFIG REQUIRED NO_CMAKE_FIND_ROOT_PATH)

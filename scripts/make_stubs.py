@@ -67,7 +67,7 @@ CONVERSIONS = {
 UNARY = "abs ceil floor invert neg pos".split()
 IN_PLACE = "add and floordiv lshift matmul mod mul or pow rshift sub truediv xor".split()
 # Special methods that are not operators, or that object has.
-NOT_OPERATORS = "dict doc getnewargs hash init new".split()
+NOT_OPERATORS = "dict dictoffset doc getnewargs hash init module new weaklistoffset".split()
 
 
 def docstring(text, indent):

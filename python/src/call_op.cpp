@@ -8,6 +8,7 @@
 #include "python/src/errors.h"
 #include "python/src/gil_released.h"
 #include "python/src/graph_binding.h"
+#include "python/src/object_access.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor/conversion.h"
 
@@ -64,8 +65,8 @@ bool keeps_format(const OpInfo& op) {
 
 void set_formats(PyObject* result, uint8_t format) {
     if (!is_tensor(result)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i)
-            set_formats(PyTuple_GET_ITEM(result, i), format);
+        const Items results(result);
+        for (size_t i = 0; i < results.size(); ++i) set_formats(results[i], format);
         return;
     }
     int rank = value_of(result).shape().rank();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "python/src/object_access.h"
 #include "python/src/reference.h"
 
 namespace mge::python {
@@ -106,7 +107,7 @@ std::string taken_message() {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     Reference message(value ? PyObject_Str(value) : nullptr);
-    const char* utf8 = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
+    const char* utf8 = message ? utf8_of(message.get()) : nullptr;
     std::string taken = utf8 ? utf8 : "unknown reason";
     Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
     return taken;

@@ -7,6 +7,7 @@
 
 #include "libmge/device/default_device.h"
 #include "python/src/errors.h"
+#include "python/src/object_access.h"
 #include "python/src/tensor/conversion.h"
 #include "python/src/tensor/low_bit_dtypes.h"
 
@@ -54,7 +55,8 @@ Reference meaning_of(PyObject* dtype, PyObject* data) {
     if (is_complex_dtype(candidate.get())) return complex_dtype();
     if (is_low_bit_dtype(candidate.get())) return candidate;
     if (!is_numpy_dtype(candidate.get()) || !has_metadata(candidate.get())) return {};
-    Reference found(PyObject_CallOneArg(rule(quantised_rules, "tensor_dtype").get(), candidate.get()));
+    Reference found(
+        PyObject_CallFunctionObjArgs(rule(quantised_rules, "tensor_dtype").get(), candidate.get(), nullptr));
     if (!found) throw PythonError{};
     return found.get() == Py_None ? Reference() : found;
 }
@@ -62,7 +64,7 @@ Reference meaning_of(PyObject* dtype, PyObject* data) {
 Reference plain_data(PyObject* meaning, PyObject* data) {
     if (meaning && is_low_bit_dtype(meaning)) return low_bit_numbers(data, meaning);
     if (!meaning || !is_complex_dtype(meaning)) return Reference::borrow(data);
-    Reference pairs(PyObject_CallOneArg(rule(complex_rules, "pairs_of").get(), data));
+    Reference pairs(PyObject_CallFunctionObjArgs(rule(complex_rules, "pairs_of").get(), data, nullptr));
     if (!pairs) throw PythonError{};
     return pairs;
 }
@@ -74,7 +76,7 @@ bool is_made_of(PyObject* meaning, DType dtype) {
 
 void give_meaning(PyObject* object, PyObject* meaning) {
     tensors_with_meaning |= meaning != nullptr;
-    Py_XSETREF(as_tensor(object)->meaning, Py_XNewRef(meaning));
+    set_reference(as_tensor(object)->meaning, Py_XNewRef(meaning));
 }
 
 void take_over(PyObject* object, PyObject* other) {
@@ -99,7 +101,7 @@ bool have_same_meaning(PyObject* a, PyObject* b) {
 
 PyObject* call_by_meaning(const OpInfo& op, PyObject* const* args, Py_ssize_t positional,
                           PyObject* keywords) {
-    Py_ssize_t count = positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+    Py_ssize_t count = positional + (keywords ? PyTuple_Size(keywords) : 0);
     auto any = [&](bool is_such(PyObject * tensor)) {
         return std::any_of(args, args + count, [&](PyObject* argument) {
             return argument && is_tensor(argument) && is_such(argument);

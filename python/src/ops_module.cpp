@@ -25,6 +25,7 @@
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
 #include "python/src/meaning.h"
+#include "python/src/object_access.h"
 #include "python/src/reference.h"
 #include "python/src/tensor/conversion.h"
 
@@ -94,9 +95,10 @@ struct OpFunctionObject {
 
 bool is_list_of_ints(PyObject* value) {
     if (!PyTuple_CheckExact(value) && !PyList_CheckExact(value)) return false;
-    PyObject** items = PySequence_Fast_ITEMS(value);
-    return std::all_of(items, items + PySequence_Fast_GET_SIZE(value),
-                       [](PyObject* item) { return PyLong_CheckExact(item); });
+    const Items items(value);
+    for (size_t i = 0; i < items.size(); ++i)
+        if (!PyLong_CheckExact(items[i])) return false;
+    return true;
 }
 
 // Returns an immutable copy of a value, a tuple for a list; null if there is none.
@@ -116,10 +118,11 @@ bool is_same_int(PyObject* a, PyObject* b) {
 bool is_same(PyObject* kept, PyObject* value) {
     if (kept == value) return true;
     if (!PyTuple_CheckExact(kept) || (!PyTuple_CheckExact(value) && !PyList_CheckExact(value))) return false;
-    PyObject** items = PySequence_Fast_ITEMS(kept);
-    const Py_ssize_t size = PyTuple_GET_SIZE(kept);
-    return size == PySequence_Fast_GET_SIZE(value) &&
-           std::equal(items, items + size, PySequence_Fast_ITEMS(value), is_same_int);
+    const Items ours(kept), theirs(value);
+    if (ours.size() != theirs.size()) return false;
+    for (size_t i = 0; i < ours.size(); ++i)
+        if (!is_same_int(ours[i], theirs[i])) return false;
+    return true;
 }
 
 std::shared_ptr<void> known_params(const OpFunctionObject& function, PyObject* names,
@@ -151,7 +154,7 @@ bool equals(PyObject* keyword, std::string_view name) {
 [[noreturn]] void throw_keyword(const OpInfo& op, PyObject* keyword) {
     auto allowed = joined(op.fields, ", ", &FieldInfo::name);
     throw_user(op.name,
-               text("has no argument '", PyUnicode_AsUTF8(keyword), "'; it takes ",
+               text("has no argument '", utf8_of(keyword), "'; it takes ",
                     allowed.empty() ? "no keywords" : allowed),
                ErrorClass::type);
 }
@@ -198,7 +201,7 @@ void take_keywords(OpFunctionObject& function, PyObject* names, std::span<PyObje
     arguments.params = known_params(function, names, values);
     if (arguments.params) return;
     for (size_t i = 0; i < values.size(); ++i)
-        set_keyword(function, PyTuple_GET_ITEM(names, Py_ssize_t(i)), values[i], arguments);
+        set_keyword(function, PyTuple_GetItem(names, Py_ssize_t(i)), values[i], arguments);
     // The meaning of a device name may change between calls.
     const bool is_noted = arguments.params && arguments.named.empty() && !function.op->place;
     if (is_noted) note_params(function, names, values, arguments.params);
@@ -219,7 +222,7 @@ PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, 
         const OpInfo& op = *function.op;
         Arguments arguments;
         arguments.inputs = {args, size_t(positional)};
-        Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+        Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
         if (any_meaning(args, positional + named)) [[unlikely]] {
             if (updates)
                 throw_user(op.name, "has no Tensors of quantised or complex dtypes among its inputs",

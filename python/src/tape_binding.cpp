@@ -12,6 +12,7 @@
 #include "libmge/eager/tape.h"
 #include "python/src/errors.h"
 #include "python/src/meaning.h"
+#include "python/src/object_access.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor/tensor_arguments.h"
@@ -37,11 +38,10 @@ public:
         nb::object wanted = nb::steal(PyTuple_New(Py_ssize_t(needed.size())));
         if (!arguments.is_valid() || !wanted.is_valid()) throw PythonError{};
         for (size_t i = 0; i < needed.size(); ++i)
-            PyTuple_SET_ITEM(wanted.ptr(), Py_ssize_t(i), PyBool_FromLong(needed[i]));
-        PyTuple_SET_ITEM(arguments.ptr(), 0, wanted.release().ptr());
+            set_tuple_item(wanted.ptr(), i, PyBool_FromLong(needed[i]));
+        set_tuple_item(arguments.ptr(), 0, wanted.release().ptr());
         for (size_t i = 0; i < output_grads.size(); ++i)
-            PyTuple_SET_ITEM(arguments.ptr(), Py_ssize_t(i + 1),
-                             wrap_or_none(output_grads[i]).release().ptr());
+            set_tuple_item(arguments.ptr(), i + 1, wrap_or_none(output_grads[i]).release().ptr());
         Reference result(PyObject_CallObject(rule_.ptr(), arguments.ptr()));
         if (!result) throw PythonError{};
         Tensors grads = tensor_list(nb::handle(result.get()), "Function.backward");
@@ -57,8 +57,7 @@ private:
 // New objects, so that in-place changes by `forward` do not affect the caller's.
 nb::object fresh_arguments(const Tensors& inputs) {
     nb::object arguments = nb::steal(PyTuple_New(Py_ssize_t(inputs.size())));
-    for (size_t i = 0; i < inputs.size(); ++i)
-        PyTuple_SET_ITEM(arguments.ptr(), Py_ssize_t(i), wrap_tensor(inputs[i]));
+    for (size_t i = 0; i < inputs.size(); ++i) set_tuple_item(arguments.ptr(), i, wrap_tensor(inputs[i]));
     return arguments;
 }
 
@@ -78,7 +77,7 @@ nb::object call_function(nb::object forward, nb::object backward, nb::handle arg
     // Keep the objects that `forward` returned, because the rule may hold them, and give them the recorded
     // values.
     for (size_t i = 0; i < outputs.size(); ++i)
-        value_of(PyTuple_GET_ITEM(results.ptr(), Py_ssize_t(i))) = outputs[i];
+        value_of(PyTuple_GetItem(results.ptr(), Py_ssize_t(i))) = outputs[i];
     return is_one ? result : results;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/trace_binding.h"
+#include "python/src/object_access.h"
 #include "python/src/tensor/conversion.h"
 
 #include <nanobind/nanobind.h>
@@ -180,7 +181,7 @@ OptionValue to_option_value(nb::handle value, std::string_view keyword) {
     if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
     std::vector<std::string> texts;
     if (nb::try_cast(value, texts)) return texts;
-    throw_user(keyword, text("cannot be a ", Py_TYPE(value.ptr())->tp_name), ErrorClass::type);
+    throw_user(keyword, text("cannot be a ", class_name(value.ptr())), ErrorClass::type);
 }
 
 nb::object to_object(const OptionValue& value) {
@@ -562,7 +563,7 @@ void add_functions(nb::module_& module) {
             if (trace.is_none()) return;
             if (!nb::isinstance<Trace>(trace))
                 throw_user("resume_trace",
-                           text("needs what pause_trace returned, got ", Py_TYPE(trace.ptr())->tp_name),
+                           text("needs what pause_trace returned, got ", class_name(trace.ptr())),
                            ErrorClass::type);
             Trace::resume(nb::cast<Trace*>(trace));
         },

@@ -3,6 +3,7 @@
 
 import copy
 import gc
+import itertools
 import math
 import pickle
 import sys
@@ -309,6 +310,16 @@ def test_zero_dimensional_index_is_a_number(key):
         Tensor(x)[np.array(1.0)]
 
 
+def test_slices_have_the_bounds_of_lists():
+    numbers = list(range(5))
+    x = mge.Tensor(numbers)
+    bounds = [None, *range(-7, 8), -(2**62), 2**62]
+    for start, stop in itertools.product(bounds, bounds):
+        for step in (None, -7, -2, -1, 1, 2, 7):
+            key = slice(start, stop, step)
+            assert x[key].numpy().tolist() == numbers[key], key
+
+
 def test_objects_release_their_resources():
     users = sys.getrefcount(mge.Tensor)
     for _ in range(20):
@@ -328,6 +339,17 @@ def test_objects_release_their_resources():
         following.before = value
         value = following
     del value, following
+
+
+def test_a_long_chain_of_gradients_is_released():
+    first = value = mge.Tensor([1.0])
+    weak = weakref.ref(first)
+    for _ in range(100_000):
+        following = mge.Tensor(value)
+        following.grad = value
+        value = following
+    del first, value, following
+    assert weak() is None
 
 
 def test_a_class_of_the_user_has_its_finalizer_called():

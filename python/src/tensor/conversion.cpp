@@ -19,6 +19,7 @@
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
 #include "python/src/meaning.h"
+#include "python/src/object_access.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor/low_bit_dtypes.h"
@@ -73,7 +74,7 @@ std::string name_in_metadata(PyArray_Descr* descr) {
     }
     Reference about(PyMapping_GetItemString(metadata.get(), "mgb_dtype"));
     Reference name(about ? PyMapping_GetItemString(about.get(), "name") : nullptr);
-    const char* utf8 = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    const char* utf8 = name && PyUnicode_Check(name.get()) ? utf8_of(name.get()) : nullptr;
     std::string found = utf8 ? utf8 : "";
     clear_exception();
     return found;
@@ -115,7 +116,7 @@ bool is_of_tensors(DType dtype) {
 
 std::string name_of_dtype(PyArray_Descr* descr) {
     Reference text(PyObject_Str(reinterpret_cast<PyObject*>(descr)));
-    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    const char* utf8 = text ? utf8_of(text.get()) : nullptr;
     return utf8 ? utf8 : "?";
 }
 
@@ -145,7 +146,7 @@ void refuse_deep_nesting(PyObject* data) {
     Reference part = Reference::borrow(data);
     for (int lists = 0; part && is_container(part.get()) && PySequence_Size(part.get()) > 0; ++lists) {
         if (lists == most_lists)
-            throw UserError(text("[tensor] a ", Py_TYPE(data)->tp_name, " is nested deeper than ", max_rank,
+            throw UserError(text("[tensor] a ", class_name(data), " is nested deeper than ", max_rank,
                                  " levels, the largest rank, or holds itself"),
                             ErrorClass::value);
         part = Reference(PySequence_GetItem(part.get(), 0));
@@ -165,9 +166,9 @@ Reference to_array(PyObject* data) {
     Reference array(PyArray_FROM_O(data));
     if (!array) {
         // For example ragged lists. All bad data raises one class of error.
-        std::string what =
-            text("[tensor] no array can be made of a ", Py_TYPE(data)->tp_name, ": ", taken_message());
-        throw UserError(what, ErrorClass::value);
+        std::string reason = taken_message();
+        throw UserError(text("[tensor] no array can be made of a ", class_name(data), ": ", reason),
+                        ErrorClass::value);
     }
     return array;
 }
@@ -182,7 +183,7 @@ void refuse_objects(const Reference& array, PyObject* data) {
         if (object != Py_None && is_number) continue;
         bool is_whole = object == data;
         throw UserError(text("[tensor] no Tensor can be made of ", is_whole ? "a " : "a list with a ",
-                             Py_TYPE(object)->tp_name, is_whole ? "" : " in it"),
+                             class_name(object), is_whole ? "" : " in it"),
                         ErrorClass::type);
     }
     if (PyErr_Occurred()) throw PythonError{};
@@ -249,7 +250,7 @@ struct Number {
 
 std::optional<Number> read_number(PyObject* data) {
     if (PyBool_Check(data)) return Number{Category::boolean, data == Py_True ? 1.0 : 0.0};
-    if (PyFloat_CheckExact(data)) return Number{Category::floating, PyFloat_AS_DOUBLE(data)};
+    if (PyFloat_CheckExact(data)) return Number{Category::floating, PyFloat_AsDouble(data)};
     if (PyLong_CheckExact(data)) {
         int overflow = 0;
         long long value = PyLong_AsLongLongAndOverflow(data, &overflow);
@@ -322,13 +323,13 @@ void import_numpy() {
 
 DType parse_dtype(PyObject* object) {
     if (PyUnicode_Check(object)) {
-        const char* name = PyUnicode_AsUTF8(object);
+        const char* name = utf8_of(object);
         if (!name) throw PythonError{};
         if (auto dtype = dtype_from_name(name); dtype && is_of_tensors(*dtype)) return *dtype;
     }
     if (object == Py_None) throw UserError("[dtype] None is not a dtype", ErrorClass::type);
     if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object))
-        throw UserError(text("[dtype] a ", Py_TYPE(object)->tp_name, " is not a dtype of tensors"),
+        throw UserError(text("[dtype] a ", class_name(object), " is not a dtype of tensors"),
                         ErrorClass::type);
     PyArray_Descr* descr = nullptr;
     if (!PyArray_DescrConverter(object, &descr)) throw PythonError{};
@@ -367,9 +368,9 @@ DeviceId parse_device_argument(PyObject* object) {
     if (!object || object == Py_None) return default_device();
     if (auto id = id_of_device_object(object)) return *id;
     if (!PyUnicode_Check(object))
-        throw UserError(text("[device] a device is a name such as 'cpu0', got ", Py_TYPE(object)->tp_name),
+        throw UserError(text("[device] a device is a name such as 'cpu0', got ", class_name(object)),
                         ErrorClass::type);
-    const char* name = PyUnicode_AsUTF8(object);
+    const char* name = utf8_of(object);
     if (!name) throw PythonError{};
     return parse_device(name);
 }
@@ -523,9 +524,9 @@ namespace {
 std::optional<ParamValue> single_param(PyObject* object, bool& is_list) {
     if (object == Py_None) return std::nullopt;
     if (PyBool_Check(object)) return ParamValue(object == Py_True);
-    if (PyFloat_Check(object)) return ParamValue(PyFloat_AS_DOUBLE(object));
+    if (PyFloat_Check(object)) return ParamValue(PyFloat_AsDouble(object));
     if (PyUnicode_Check(object)) {
-        const char* utf8 = PyUnicode_AsUTF8(object);
+        const char* utf8 = utf8_of(object);
         if (!utf8) throw PythonError{};
         return ParamValue(std::string(utf8));
     }
@@ -565,13 +566,14 @@ std::optional<ParamValue> single_param(PyObject* object, bool& is_list) {
 
 ParamValue list_param(PyObject* object) {
     Reference list(PySequence_Fast(object, "an operator's list parameter must be a sequence"));
-    if (!list) throw PythonError{};
+    Reference numbers(list ? PySequence_Tuple(list.get()) : nullptr);  // reading them may run Python code
+    if (!numbers) throw PythonError{};
     IntList ints;
     FloatList floats;
-    Py_ssize_t size = PySequence_Fast_GET_SIZE(list.get());
-    for (Py_ssize_t i = 0; i < size; ++i) {
+    const Items items(numbers.get());
+    for (size_t i = 0; i < items.size(); ++i) {
         bool is_list = false;
-        auto value = single_param(PySequence_Fast_GET_ITEM(list.get(), i), is_list);
+        auto value = single_param(items[i], is_list);
         if (value && std::holds_alternative<int64_t>(*value)) {
             ints.push_back(std::get<int64_t>(*value));
             floats.push_back(double(ints.back()));

@@ -15,6 +15,8 @@
 
 #include "libmge/base/text.h"
 #include "python/src/errors.h"
+#include "python/src/object_access.h"
+#include "python/src/tensor/tensor_object.h"
 
 namespace mge::python {
 namespace {
@@ -40,10 +42,12 @@ struct Scalar {
 
 template <int bits>
 struct LowBit {
-    static PyTypeObject type;
+    static PyTypeObject* type;
     static int number;  // NumPy's type number, -1 before registration
-    static bool is_one(PyObject* object) { return PyObject_TypeCheck(object, &type); }
+    static bool is_one(PyObject* object) { return PyObject_TypeCheck(object, type); }
 };
+template <int bits>
+PyTypeObject* LowBit<bits>::type = nullptr;
 template <int bits>
 int LowBit<bits>::number = -1;
 
@@ -63,11 +67,12 @@ bool read(PyObject* object, int8_t& value) {
     if (LowBit<bits>::is_one(object)) {
         given = value_of_scalar(object);
     } else if (PyFloat_Check(object)) {
-        given = small_integer(PyFloat_AS_DOUBLE(object));
+        given = small_integer(PyFloat_AsDouble(object));
     } else {
         Reference index(PyNumber_Index(object));
         if (!index) {
-            PyErr_Format(PyExc_ValueError, "input type must be int, not %s", Py_TYPE(object)->tp_name);
+            PyErr_Clear();
+            PyErr_Format(PyExc_ValueError, "input type must be int, not %s", class_name(object).c_str());
             return false;
         }
         given = PyLong_AsLongLong(index.get());
@@ -82,27 +87,25 @@ PyObject* make_scalar(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject* given = nullptr;
     int8_t value = 0;
     if (!PyArg_ParseTuple(args, "O", &given) || !read<bits>(given, value)) return nullptr;
-    PyObject* made = type->tp_alloc(type, 0);
+    PyObject* made = PyType_GenericAlloc(type, 0);
     if (made) value_of_scalar(made) = value;
     return made;
 }
 
-PyObject* integer_of(PyObject* scalar) { return PyLong_FromLong(value_of_scalar(scalar)); }
-PyObject* float_of(PyObject* scalar) { return PyFloat_FromDouble(value_of_scalar(scalar)); }
-PyObject* text_of(PyObject* scalar) { return PyUnicode_FromFormat("%d", int(value_of_scalar(scalar))); }
-Py_hash_t hash_of(PyObject* scalar) {
-    Reference integer(integer_of(scalar));
+PyObject* scalar_integer(PyObject* scalar) { return PyLong_FromLong(value_of_scalar(scalar)); }
+PyObject* scalar_float(PyObject* scalar) { return PyFloat_FromDouble(value_of_scalar(scalar)); }
+PyObject* scalar_text(PyObject* scalar) { return PyUnicode_FromFormat("%d", int(value_of_scalar(scalar))); }
+Py_hash_t scalar_hash(PyObject* scalar) {
+    Reference integer(scalar_integer(scalar));
     return integer ? PyObject_Hash(integer.get()) : -1;
 }
 
 template <int bits>
 PyObject* compare_scalars(PyObject* a, PyObject* b, int how) {
-    Reference mine(LowBit<bits>::is_one(a) ? integer_of(a) : Py_NewRef(a));
-    Reference other(LowBit<bits>::is_one(b) ? integer_of(b) : Py_NewRef(b));
+    Reference mine(LowBit<bits>::is_one(a) ? scalar_integer(a) : Py_NewRef(a));
+    Reference other(LowBit<bits>::is_one(b) ? scalar_integer(b) : Py_NewRef(b));
     return mine && other ? PyObject_RichCompare(mine.get(), other.get(), how) : nullptr;
 }
-
-PyNumberMethods scalar_numbers = {.nb_int = integer_of, .nb_float = float_of, .nb_index = integer_of};
 
 constexpr const char* scalar_name(int bits) {
     return bits == 1   ? "megengine.core._imperative_rt.common.pyintb1"
@@ -111,19 +114,23 @@ constexpr const char* scalar_name(int bits) {
 }
 
 template <int bits>
-PyTypeObject LowBit<bits>::type = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  //
-                   .tp_name = scalar_name(bits),
-    .tp_basicsize = sizeof(Scalar),
-    .tp_repr = text_of,
-    .tp_as_number = &scalar_numbers,
-    .tp_hash = hash_of,
-    .tp_str = text_of,
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = PyDoc_STR("An odd number of few bits."),
-    .tp_richcompare = compare_scalars<bits>,
-    .tp_new = make_scalar<bits>,
-};
+PyTypeObject* make_scalar_type() {
+    std::array slots{type_slot(Py_tp_repr, scalar_text),
+                     type_slot(Py_tp_str, scalar_text),
+                     type_slot(Py_tp_hash, scalar_hash),
+                     type_slot(Py_tp_richcompare, compare_scalars<bits>),
+                     type_slot(Py_tp_new, make_scalar<bits>),
+                     type_slot(Py_nb_int, scalar_integer),
+                     type_slot(Py_nb_float, scalar_float),
+                     type_slot(Py_nb_index, scalar_integer),
+                     PyType_Slot{Py_tp_doc, const_cast<char*>("An odd number of few bits.")},
+                     PyType_Slot{0, nullptr}};
+    PyType_Spec spec{scalar_name(bits), int(sizeof(Scalar)), 0, Py_TPFLAGS_DEFAULT, slots.data()};
+    auto* generic = reinterpret_cast<PyObject*>(&PyGenericArrType_Type);
+    PyObject* type = PyType_FromSpecWithBases(&spec, generic);
+    if (!type) throw PythonError{};
+    return reinterpret_cast<PyTypeObject*>(type);
+}
 
 // --- NumPy's dtype protocol ---
 
@@ -206,11 +213,9 @@ void add_dtype() {
     functions.nonzero = is_not_zero;
     functions.compare = compare_items;
     functions.fill = fill<bits>;
-    PyTypeObject& type = LowBit<bits>::type;
-    type.tp_base = &PyGenericArrType_Type;
-    if (PyType_Ready(&type) != 0) throw PythonError{};
-    Py_SET_TYPE(&proto, &PyArrayDescr_Type);
-    proto.typeobj = &type;
+    PyTypeObject* type = LowBit<bits>::type = make_scalar_type<bits>();
+    Py_SET_TYPE(reinterpret_cast<PyObject*>(&proto), &PyArrayDescr_Type);
+    proto.typeobj = type;
     proto.kind = 'V';
     proto.type = 'r';
     proto.byteorder = '=';
@@ -221,8 +226,8 @@ void add_dtype() {
     int number = LowBit<bits>::number = PyArray_RegisterDataType(&proto);
     if (number < 0) throw PythonError{};
     Reference dtype(reinterpret_cast<PyObject*>(PyArray_DescrFromType(number)));
-    if (PyDict_SetItemString(type.tp_dict, "dtype", dtype.get()) != 0) throw PythonError{};
-    PyType_Modified(&type);
+    if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "dtype", dtype.get()) != 0)
+        throw PythonError{};
     auto* descr = reinterpret_cast<PyArray_Descr*>(dtype.get());
     add_casts<bits, npy_byte>(descr, NPY_BYTE);
     add_casts<bits, npy_ubyte>(descr, NPY_UBYTE);

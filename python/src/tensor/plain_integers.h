@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include "libmge/base/reflect.h"
+#include "python/src/object_access.h"
 
 namespace mge::python {
 
@@ -19,8 +20,8 @@ inline bool read_integer(PyObject* object, int64_t& value) {
 // Reads a tuple or a list of such integers.
 inline bool read_integers(PyObject* object, IntList& values) {
     if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return false;
-    values.resize(size_t(PySequence_Fast_GET_SIZE(object)));
-    PyObject** items = PySequence_Fast_ITEMS(object);
+    const Items items(object);
+    values.resize(items.size());
     for (size_t i = 0; i < values.size(); ++i)
         if (!read_integer(items[i], values[i])) return false;
     return true;

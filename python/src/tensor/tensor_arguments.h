@@ -8,13 +8,14 @@
 
 #include "libmge/tensor/tensor.h"
 #include "python/src/errors.h"
+#include "python/src/object_access.h"
 #include "python/src/tensor/tensor_object.h"
 
 namespace mge::python {
 
 inline const Tensor& tensor_argument(nanobind::handle object, const char* who) {
     if (!is_tensor(object.ptr()))
-        throw_user(who, text("expected a Tensor, got ", Py_TYPE(object.ptr())->tp_name), ErrorClass::type);
+        throw_user(who, text("expected a Tensor, got ", class_name(object.ptr())), ErrorClass::type);
     return value_of(object.ptr());
 }
 

@@ -10,6 +10,7 @@
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
 #include "python/src/meaning.h"
+#include "python/src/object_access.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor/conversion.h"
@@ -35,7 +36,7 @@ Reference new_tuple(std::span<const int64_t> numbers) {
     for (size_t i = 0; i < numbers.size(); ++i) {
         PyObject* number = PyLong_FromLongLong(numbers[i]);
         if (!number) throw PythonError{};
-        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), number);
+        set_tuple_item(tuple.get(), i, number);
     }
     return tuple;
 }
@@ -112,7 +113,7 @@ int set_name(PyObject* self, PyObject* name, void*) {
         PyErr_SetString(PyExc_TypeError, "[Tensor] name must be a string");
         return -1;
     }
-    Py_XSETREF(as_tensor(self)->name, name == Py_None ? nullptr : Py_XNewRef(name));
+    set_reference(as_tensor(self)->name, name == Py_None ? nullptr : Py_XNewRef(name));
     return 0;
 }
 
@@ -123,7 +124,7 @@ PyObject* get_grad(PyObject* self, void*) {
 int set_grad(PyObject* self, PyObject* grad, void*) {
     if (running_captures) [[unlikely]]
         note_grad(self);
-    Py_XSETREF(as_tensor(self)->grad, grad == Py_None ? nullptr : Py_XNewRef(grad));
+    set_reference(as_tensor(self)->grad, grad == Py_None ? nullptr : Py_XNewRef(grad));
     return 0;
 }
 
@@ -146,7 +147,7 @@ PyObject* to_numpy(PyObject* self, PyObject*) {
 
 PyObject* item(PyObject* self, PyObject* args) {
     return guarded([&]() -> PyObject* {
-        if (PyTuple_GET_SIZE(args) == 0) return number_from_tensor(self);
+        if (PyTuple_Size(args) == 0) return number_from_tensor(self);
         Reference array(numpy_from_tensor(concrete_value(self), meaning(self)));
         Reference method(PyObject_GetAttrString(array.get(), "item"));
         return method ? PyObject_Call(method.get(), args, nullptr) : nullptr;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/tensor/tensor_object.h"
 
+#include <structmember.h>
+
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "libmge/device/default_device.h"
 #include "libmge/device/queue.h"
@@ -14,13 +20,16 @@
 #include "python/src/gil_released.h"
 #include "python/src/graph_binding.h"
 #include "python/src/meaning.h"
+#include "python/src/object_access.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor/conversion.h"
+#include "python/src/tensor/type_slots.h"
 
 namespace mge::python {
 
-PyTypeObject* result_class = &tensor_type;
+PyTypeObject* tensor_type = nullptr;
+PyTypeObject* result_class = nullptr;
 
 namespace {
 
@@ -88,7 +97,7 @@ Reference mapped_device(PyObject* object, PyObject* device) {
     Reference map(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "dmap_callback"));
     if (!map) clear_exception();  // not a class of megengine
     if (!map || map.get() == Py_None) return Reference(Py_NewRef(device));
-    Reference mapped(PyObject_CallOneArg(map.get(), device));
+    Reference mapped(PyObject_CallFunctionObjArgs(map.get(), device, nullptr));
     if (!mapped) throw PythonError{};
     return mapped;
 }
@@ -113,7 +122,7 @@ TensorArguments parse_tensor_arguments(PyObject* args, PyObject* keywords) {
 void give_name(PyObject* object, PyObject* name) {
     if (name == Py_None) return;
     if (!PyUnicode_Check(name)) throw UserError("[Tensor] name must be a string", ErrorClass::type);
-    Py_XSETREF(as_tensor(object)->name, Py_NewRef(name));
+    set_reference(as_tensor(object)->name, Py_NewRef(name));
 }
 
 void give_data(PyObject* object, const TensorArguments& a) {
@@ -135,7 +144,8 @@ void give_data(PyObject* object, const TensorArguments& a) {
 
 // Arguments of a subclass's own __init__ may have names that Tensor does not accept.
 Reference known_keywords(PyTypeObject* type, PyObject* keywords) {
-    if (!keywords || type->tp_init == init_tensor) return Reference(Py_XNewRef(keywords));
+    const bool is_own_init = PyType_GetSlot(type, Py_tp_init) == reinterpret_cast<void*>(&init_tensor);
+    if (!keywords || is_own_init) return Reference(Py_XNewRef(keywords));
     Reference known(PyDict_New());
     for (const char* name : {"data", "dtype", "device", "is_const", "no_cache", "name", "format"}) {
         PyObject* value = PyDict_GetItemString(keywords, name);
@@ -149,12 +159,12 @@ Reference known_keywords(PyTypeObject* type, PyObject* keywords) {
 PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     return guarded(
         [&] {
-            Reference self(type->tp_alloc(type, 0));
+            Reference self(PyType_GenericAlloc(type, 0));
             if (!self) throw PythonError{};
             ::new (&value_of(self.get())) Tensor(empty_value());
             as_tensor(self.get())->awaits_data = true;
             if (running_captures) as_tensor(self.get())->born = innermost_capture();
-            if (PyTuple_GET_SIZE(args) > 0 || (keywords && PyDict_GET_SIZE(keywords) > 0)) {
+            if (PyTuple_Size(args) > 0 || (keywords && PyDict_Size(keywords) > 0)) {
                 Reference known = known_keywords(type, keywords);
                 give_data(self.get(), parse_tensor_arguments(args, known.get()));
             }
@@ -165,7 +175,7 @@ PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 
 int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
     bool awaits_data = as_tensor(object)->awaits_data;
-    if (!awaits_data && !keywords && PyTuple_GET_SIZE(args) == 1) return 0;
+    if (!awaits_data && !keywords && PyTuple_Size(args) == 1) return 0;
     return guarded(
         [&] {
             TensorArguments a = parse_tensor_arguments(args, keywords);
@@ -176,6 +186,7 @@ int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
 }
 
 int traverse_tensor(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
     Py_VISIT(as_tensor(self)->grad);
     Py_VISIT(as_tensor(self)->attributes);
     return 0;
@@ -191,67 +202,69 @@ bool has_attachments(const PyTensor& tensor) {
     return tensor.grad || tensor.attributes || tensor.weak || tensor.name || tensor.meaning;
 }
 
-void let_go_of_attachments(PyObject* self) {
-    if (as_tensor(self)->weak) PyObject_ClearWeakRefs(self);
-    clear_tensor(self);
-    Py_CLEAR(as_tensor(self)->name);
-    Py_CLEAR(as_tensor(self)->meaning);
-}
-
-void delete_tensor(PyObject* self) {
-    PyObject_GC_UnTrack(self);
-    let_go_of_attachments(self);
-    std::destroy_at(&value_of(self));
-    Py_TYPE(self)->tp_free(self);
-}
-
-// --- objects of the result class ---
-// They are created and destroyed by every eager operator, and Python's own allocation for heap classes takes
-// half the time of a small operator. Attributes and weak references are stored in PyTensor itself, so nothing
-// is lost.
-
-// Memory of destroyed objects for reuse. Guarded by the GIL.
+// Memory of destroyed results for reuse: every eager operator creates and destroys objects, and Python's own
+// allocation takes half the time of a small operator. Guarded by the GIL.
 constexpr size_t most_kept = 64;
 std::array<PyObject*, most_kept> kept_objects;
 size_t kept_count = 0;
 
-void let_go_of_result(PyObject* self) {
+// Objects with finalizers are not kept: the next object in their memory would count as finalized.
+void free_tensor(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
     std::destroy_at(&value_of(self));
-    // Python would take the next object in the memory of a finalized one for finalized.
-    if (type == result_class && kept_count < most_kept && !type->tp_finalize)
+    if (type == result_class && kept_count < most_kept && !has_finalizer(type))
         kept_objects[kept_count++] = self;
     else
-        type->tp_free(self);
+        PyObject_GC_Del(self);
     Py_DECREF(type);
 }
 
-void delete_result(PyObject* self);
-
-[[gnu::noinline]] void delete_result_with_attachments(PyObject* self) {
-    if (Py_TYPE(self)->tp_finalize) {
-        PyObject_GC_Track(self);
-        if (PyObject_CallFinalizerFromDealloc(self) != 0) return;
-        PyObject_GC_UnTrack(self);
-    }
-    // Chains of attributes may be long.
-    Py_TRASHCAN_BEGIN(self, delete_result);
-    let_go_of_attachments(self);
-    let_go_of_result(self);
-    Py_TRASHCAN_END;
+void free_with_attachments(PyObject* self) {
+    clear_tensor(self);
+    Py_CLEAR(as_tensor(self)->name);
+    Py_CLEAR(as_tensor(self)->meaning);
+    free_tensor(self);
 }
 
-void delete_result(PyObject* self) {
+// Attachments may be tensors with attachments. Beyond this depth objects wait in a list instead of on the
+// stack, linked by `weak`.
+constexpr int deepest_deletion = 50;
+thread_local int deletion_depth = 0;
+thread_local PyObject* waiting_for_deletion = nullptr;
+
+[[gnu::noinline]] void delete_with_attachments(PyObject* self) {
+    if (as_tensor(self)->weak) PyObject_ClearWeakRefs(self);
+    if (deletion_depth == deepest_deletion) {
+        as_tensor(self)->weak = std::exchange(waiting_for_deletion, self);
+        return;
+    }
+    ++deletion_depth;
+    free_with_attachments(self);
+    while (deletion_depth == 1 && waiting_for_deletion) {
+        PyObject* next = waiting_for_deletion;
+        waiting_for_deletion = std::exchange(as_tensor(next)->weak, nullptr);
+        free_with_attachments(next);
+    }
+    --deletion_depth;
+}
+
+// Python's own function that destroys objects of classes. It calls the finalizer and then delete_tensor().
+destructor delete_by_python = nullptr;
+
+// Also called directly for objects of the result class, which may get a finalizer at any time.
+void delete_tensor(PyObject* self) {
+    if (has_finalizer(Py_TYPE(self)) && !PyObject_GC_IsFinalized(self)) [[unlikely]]
+        return delete_by_python(self);
     PyObject_GC_UnTrack(self);
-    if (has_attachments(*as_tensor(self)) || Py_TYPE(self)->tp_finalize) [[unlikely]]
-        return delete_result_with_attachments(self);
-    let_go_of_result(self);
+    if (has_attachments(*as_tensor(self))) [[unlikely]]
+        return delete_with_attachments(self);
+    free_tensor(self);
 }
 
 // Returns an untracked object without a value; nullptr if out of memory.
 PyObject* new_result() {
     if (kept_count == 0) {
-        PyObject* self = result_class->tp_alloc(result_class, 0);
+        PyObject* self = PyType_GenericAlloc(result_class, 0);
         if (self) PyObject_GC_UnTrack(self);
         return self;
     }
@@ -279,40 +292,59 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         -1);
 }
 
-PyBufferProcs buffer_methods = {.bf_getbuffer = get_buffer, .bf_releasebuffer = nullptr};
+// By address, whose lowest bits are zeros.
+Py_hash_t hash_tensor(PyObject* self) { return Py_hash_t(std::rotr(reinterpret_cast<uintptr_t>(self), 4)); }
 
-Py_hash_t hash_tensor(PyObject* self) { return _Py_HashPointer(self); }
+constexpr const char* tensor_doc =
+    "Tensor(data, dtype=None, device=None, is_const=False, no_cache=False, name=None, "
+    "format='default')\n--\n\n"
+    "A value on a device; megengine.Tensor adds the rest.";
+
+// Lets PyType_FromSpec() know where attributes and weak references are.
+PyMemberDef tensor_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, attributes), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyTypeObject* make_tensor_type() {
+    std::vector<PyType_Slot> slots{
+        type_slot(Py_tp_dealloc, delete_tensor),
+        type_slot(Py_tp_traverse, traverse_tensor),
+        type_slot(Py_tp_clear, clear_tensor),
+        type_slot(Py_tp_init, init_tensor),
+        type_slot(Py_tp_new, new_tensor),
+        type_slot(Py_tp_hash, hash_tensor),
+        type_slot(Py_tp_richcompare, compare_tensors),
+        type_slot(Py_bf_getbuffer, get_buffer),
+        {Py_tp_doc, const_cast<char*>(tensor_doc)},
+        {Py_tp_methods, tensor_methods},
+        {Py_tp_getset, tensor_properties},
+        {Py_tp_members, tensor_members},
+    };
+    std::ranges::copy(tensor_number_slots(), std::back_inserter(slots));
+    std::ranges::copy(tensor_index_slots(), std::back_inserter(slots));
+    slots.push_back({0, nullptr});
+    PyType_Spec spec{"megengine._mge.Tensor", int(sizeof(PyTensor)), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+                     slots.data()};
+    PyObject* type = PyType_FromSpec(&spec);
+    if (!type) throw PythonError{};
+    return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// Lets objects of the subclass be destroyed without a detour through Python's own function, which does more
+// than objects without slots need.
+void shorten_deletion(PyTypeObject* type) {
+    destructor* slot = dealloc_slot(type);
+    if (slot && *slot != delete_tensor) delete_by_python = std::exchange(*slot, delete_tensor);
+}
 
 }  // namespace
-
-PyTypeObject tensor_type = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  //
-                   .tp_name = "megengine._mge.Tensor",
-    .tp_basicsize = sizeof(PyTensor),
-    .tp_dealloc = delete_tensor,
-    .tp_as_number = &tensor_number_methods,
-    .tp_as_sequence = &tensor_sequence_methods,
-    .tp_as_mapping = &tensor_mapping_methods,
-    .tp_hash = hash_tensor,
-    .tp_as_buffer = &buffer_methods,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = PyDoc_STR("Tensor(data, dtype=None, device=None, is_const=False, no_cache=False, name=None, "
-                        "format='default')\n--\n\nA value on a device; megengine.Tensor adds the rest."),
-    .tp_traverse = traverse_tensor,
-    .tp_clear = clear_tensor,
-    .tp_richcompare = compare_tensors,
-    .tp_weaklistoffset = offsetof(PyTensor, weak),
-    .tp_methods = tensor_methods,
-    .tp_getset = tensor_properties,
-    .tp_dictoffset = offsetof(PyTensor, attributes),
-    .tp_init = init_tensor,
-    .tp_new = new_tensor,
-};
 
 const char* const format_names[] = {"default", "nchw", "nhwc"};
 
 uint8_t parse_format(PyObject* format) {
-    const char* name = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
+    const char* name = PyUnicode_Check(format) ? utf8_of(format) : nullptr;
     for (uint8_t i = 0; name && i < 3; ++i)
         if (std::string_view(format_names[i]) == name) return i;
     throw UserError("[Tensor] format must be 'default', 'nchw' or 'nhwc'", ErrorClass::value);
@@ -396,25 +428,28 @@ PyObject* wrap_tensors(Tensors values) {
     Reference tuple(PyTuple_New(Py_ssize_t(values.size())));
     if (!tuple) throw PythonError{};
     for (size_t i = 0; i < values.size(); ++i)
-        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap_tensor(std::move(values[i])));
+        set_tuple_item(tuple.get(), i, wrap_tensor(std::move(values[i])));
     return tuple.release();
 }
 
 void set_result_class(PyTypeObject* type) {
-    if (!PyType_IsSubtype(type, &tensor_type))
+    if (!PyType_IsSubtype(type, tensor_type))
         throw UserError("[set_tensor_class] the class must be a subclass of _mge.Tensor", ErrorClass::type);
-    if (type->tp_basicsize != sizeof(PyTensor))
+    Reference size(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__basicsize__"));
+    if (!size) throw PythonError{};
+    if (PyLong_AsSize_t(size.get()) != sizeof(PyTensor))
         throw UserError("[set_tensor_class] the class must not add slots", ErrorClass::type);
-    Py_INCREF(type);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) type->tp_dealloc = delete_result;
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
+    if (type != tensor_type) shorten_deletion(type);
     // Earlier classes stay alive, because objects of them may still be in use.
     result_class = type;
 }
 
 void add_tensor_type(PyObject* module) {
     prepare_number_slots();
-    if (PyType_Ready(&tensor_type) != 0 ||
-        PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(&tensor_type)) != 0)
+    find_type_slots();
+    result_class = tensor_type = make_tensor_type();
+    if (PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) != 0)
         throw PythonError{};
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The Python type `_mge.Tensor`: a plain CPython type, because every nanosecond of an eager operator counts.
+// The Python type `_mge.Tensor`, made without nanobind, because every nanosecond of an eager operator counts.
 // megengine.Tensor is a Python subclass. Results of operators have the class given to set_tensor_class.
 
 #include <Python.h>
+
+#include <span>
 
 #include "libmge/tensor/tensor.h"
 
@@ -23,7 +25,7 @@ struct PyTensor {
     PyObject* weak;        // list of weak references, or null
 };
 
-extern PyTypeObject tensor_type;
+extern PyTypeObject* tensor_type;
 extern PyTypeObject* result_class;  // class of operator results
 
 // True if x.shape is a Tensor on this thread, which a trace follows, instead of a tuple.
@@ -33,7 +35,7 @@ extern const char* const format_names[];
 uint8_t parse_format(PyObject* name);
 
 inline bool is_tensor(PyObject* object) {
-    return Py_TYPE(object) == result_class || PyType_IsSubtype(Py_TYPE(object), &tensor_type);
+    return Py_TYPE(object) == result_class || PyType_IsSubtype(Py_TYPE(object), tensor_type);
 }
 inline PyTensor* as_tensor(PyObject* object) { return reinterpret_cast<PyTensor*>(object); }
 inline Tensor& value_of(PyObject* object) { return as_tensor(object)->value; }
@@ -59,8 +61,14 @@ void set_result_class(PyTypeObject* type);
 // Initialises the types and adds them to the module.
 void add_tensor_type(PyObject* module);
 
+// A slot of a Python type for PyType_FromSpec().
+template <class Function>
+PyType_Slot type_slot(int slot, Function* function) {
+    return {slot, reinterpret_cast<void*>(function)};
+}
+
 // Defined in number_slots.cpp.
-extern PyNumberMethods tensor_number_methods;
+std::span<const PyType_Slot> tensor_number_slots();
 PyObject* compare_tensors(PyObject* a, PyObject* b, int operation);
 PyObject* round_tensor(PyObject* self, PyObject* const* args, Py_ssize_t count);
 PyObject* floor_tensor(PyObject* self, PyObject*);
@@ -70,8 +78,7 @@ PyObject* complex_from_tensor(PyObject* self, PyObject*);
 void prepare_number_slots();
 
 // Defined in index_slots.cpp.
-extern PyMappingMethods tensor_mapping_methods;
-extern PySequenceMethods tensor_sequence_methods;
+std::span<const PyType_Slot> tensor_index_slots();
 
 // Defined in tensor_methods.cpp.
 extern PyMethodDef tensor_methods[];
