@@ -47,7 +47,7 @@ uint64_t now_ns() {
     return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
 }
 
-uint64_t bytes_of(LiteDataType type, std::span<const int64_t> shape) {
+uint64_t requested_bytes(LiteDataType type, std::span<const int64_t> shape) {
     uint64_t size = size_of(type);
     for (const int64_t extent : shape) {
         if (extent < 1) throw RequestError("a dimension of a shape is below 1");
@@ -99,7 +99,7 @@ void read_inputs(const Instance& instance, Job& job) {
             fits = info.shape[i] < 0 || info.shape[i] == data.shape[i];
         }
         if (!fits) throw RequestError("input " + info.name + " has a shape that the model does not accept");
-        const uint64_t expected = bytes_of(info.type, data.shape);
+        const uint64_t expected = requested_bytes(info.type, data.shape);
         if (data.size != expected) {
             throw RequestError("input " + info.name + " has " + std::to_string(data.size) +
                                " bytes, its shape " + std::to_string(expected));
@@ -152,8 +152,7 @@ void write_outputs(const Network& network, const Job& job, int64_t first_row, in
             throw std::runtime_error(found->name + " has another number of rows than the batch");
         }
         if (has_rows) shape[0] = job.rows;
-        uint64_t size = size_of(found->type);
-        for (const int64_t extent : shape) size *= static_cast<uint64_t>(extent);
+        const uint64_t size = bytes_of(found->type, shape);
         const uint64_t row = has_rows && job.rows ? size / static_cast<uint64_t>(job.rows) : 0;
 
         TRITONBACKEND_Output* output = nullptr;

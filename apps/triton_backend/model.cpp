@@ -33,9 +33,7 @@ std::vector<std::vector<int64_t>> run_on_zeros(Network& network, int64_t rows = 
     for (size_t i = 0; i < network.inputs().size(); ++i) {
         std::vector<int64_t> shape = network.inputs()[i].sizes;
         if (rows) shape.at(0) = rows;
-        size_t size = size_of(network.inputs()[i].type);
-        for (const int64_t extent : shape) size *= static_cast<size_t>(extent);
-        std::memset(network.input(i, shape), 0, size);
+        std::memset(network.input(i, shape), 0, bytes_of(network.inputs()[i].type, shape));
     }
     network.run();
     std::vector<std::vector<int64_t>> shapes;

@@ -80,6 +80,12 @@ std::vector<int64_t> shape_of(const LiteLayout& layout) {
 size_t size_of(LiteDataType type) { return ElementTypes.at(type).size; }
 const char* name_of(LiteDataType type) { return ElementTypes.at(type).name; }
 
+size_t bytes_of(LiteDataType type, const std::vector<int64_t>& shape) {
+    size_t bytes = size_of(type);
+    for (const int64_t extent : shape) bytes *= static_cast<size_t>(extent);
+    return bytes;
+}
+
 void Network::Destroy::operator()(void* network) const { LITE_destroy_network(network); }
 
 Network::Network(const LoadOptions& options) : network_(make_network(options)) {

@@ -20,6 +20,8 @@ struct TensorInfo {
 // The size of an element in bytes, and Triton's name of the type, such as "FP32".
 size_t size_of(LiteDataType type);
 const char* name_of(LiteDataType type);
+// The bytes of an array whose shape is known to be valid.
+size_t bytes_of(LiteDataType type, const std::vector<int64_t>& shape);
 
 // How a model is loaded.
 struct LoadOptions {

@@ -13,12 +13,6 @@ namespace {
 // Bounds for the same row in two runs, whose algorithms may differ.
 constexpr double RelativeBound = 1e-2, AbsoluteBound = 1e-3;
 
-uint64_t elements_of(const std::vector<int64_t>& shape) {
-    uint64_t count = 1;
-    for (const int64_t extent : shape) count *= static_cast<uint64_t>(extent);
-    return count;
-}
-
 double value_of_half(uint16_t bits) {
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;
     double value = std::ldexp(fraction | 1024, exponent - 25);
@@ -61,10 +55,9 @@ double value_at(LiteDataType type, const std::byte* from) {
 }
 
 // Integers are 0 or 1, which most indices may be; floats are from 1 to 2.
-void fill(LiteDataType type, uint64_t count, std::mt19937& random, std::byte* to) {
-    const size_t size = size_of(type);
-    std::memset(to, 0, count * size);
-    for (uint64_t i = 0; i < count; ++i, to += size) {
+void fill(LiteDataType type, size_t bytes, std::mt19937& random, std::byte* to) {
+    std::memset(to, 0, bytes);
+    for (std::byte* const end = to + bytes; to != end; to += size_of(type)) {
         const auto bits = static_cast<uint32_t>(random());
         if (type == LITE_FLOAT) {
             const float value = 1 + static_cast<float>(bits >> 8) * 0x1p-24F;
@@ -90,15 +83,14 @@ std::vector<OutputValues> run_on_samples(Network& network, int64_t factor) {
         std::vector<int64_t> shape = info.sizes;
         if (!shape.empty()) shape[0] *= factor;
         std::mt19937 random(static_cast<uint32_t>(i));
-        fill(info.type, elements_of(shape), random, network.input(i, shape));
+        fill(info.type, bytes_of(info.type, shape), random, network.input(i, shape));
     }
     network.run();
     std::vector<OutputValues> found;
     for (size_t i = 0; i < network.outputs().size(); ++i) {
         const std::vector<int64_t> shape = network.output_shape(i);
         const std::byte* values = network.output(i);
-        const size_t bytes = elements_of(shape) * size_of(network.outputs()[i].type);
-        found.push_back({shape, {values, values + bytes}});
+        found.push_back({shape, {values, values + bytes_of(network.outputs()[i].type, shape)}});
     }
     return found;
 }
