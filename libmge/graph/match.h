@@ -51,6 +51,8 @@ public:
     const typename O::Params& params(std::string_view name) const {
         return node(name).as<typename O::Params>();
     }
+    // The position of that node in the graph; negative if there is none.
+    NodeId computed_at(std::string_view name) const { return graph_.value((*this)[name]).producer; }
     const TensorSpec& spec(std::string_view name) const { return spec((*this)[name]); }
     const TensorSpec& spec(ValueId value) const {
         return is_root(value) ? *result_ : graph_.value(value).spec;

@@ -15,9 +15,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "libmge/graph/node_problem.h"
+#include "libmge/graph/region.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/index/slice/slice_items.h"
@@ -232,15 +234,20 @@ private:
 
     // Makes sure that the target has a value, if it was left out so far.
     void write(ValueId id) {
-        if (!is_moved(id) || is_written(id)) return;
-        auto& moved = *moved_[size_t(id)];
-        if (moved.is_recounted && is_image(shape(id), moved)) return take(id, moved);
-        auto& value = graph_.value(id);
-        for (ValueId input : graph_.node(value.producer).inputs) write(input);
-        rewrite_.copy(value.producer);
-        for (ValueId output : graph_.node(value.producer).outputs) written_.insert(output);
+        if (!is_left_out(id)) return;
+        if (is_shuffled_image(id)) return take(id, *moved_[size_t(id)]);
+        auto is_copied = [&](ValueId value, int) { return is_left_out(value) && !is_shuffled_image(value); };
+        for (NodeId move : grow_region(graph_, id, is_copied) | std::views::reverse) {
+            for (ValueId input : graph_.node(move).inputs) write(input);
+            rewrite_.copy(move);
+            for (ValueId output : graph_.node(move).outputs) written_.insert(output);
+        }
     }
-    bool is_written(ValueId id) const { return written_.contains(id); }
+    bool is_left_out(ValueId id) const { return is_moved(id) && !written_.contains(id); }
+    bool is_shuffled_image(ValueId id) const {
+        auto& moved = *moved_[size_t(id)];
+        return moved.is_recounted && is_image(shape(id), moved);
+    }
 
     void take(ValueId id, const Moved& moved) {
         std::vector<ValueId> images;
@@ -259,15 +266,9 @@ private:
                                                   nullptr, &graph_.value(id).device);
         ValueId result = rewrite_.target().node(added).outputs[0];
         rewrite_.replace(id, result);
-        absorb_moves(graph_.value(id).producer, result);
+        for (NodeId move : grow_region(graph_, id, [&](ValueId value, int) { return is_moved(value); }))
+            rewrite_.absorb(move, result);
         written_.insert(id);
-    }
-
-    // The result does the work of all moves behind its images.
-    void absorb_moves(NodeId node, ValueId result) {
-        rewrite_.absorb(node, result);
-        for (ValueId input : graph_.node(node).inputs)
-            if (is_moved(input)) absorb_moves(graph_.value(input).producer, result);
     }
 
     const Graph& graph_;

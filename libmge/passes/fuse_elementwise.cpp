@@ -11,12 +11,14 @@
 // convolution's layout, and a transposition if it keeps long rows contiguous.
 //
 // The pass is not a table of rules (graph/match.h), because the limits count the steps and inputs that a
-// region has collected so far.
+// region (graph/region.h) has collected so far.
 
 #include <algorithm>
 
 #include "libmge/base/log.h"
 #include "libmge/graph/node_problem.h"
+#include "libmge/graph/readers.h"
+#include "libmge/graph/region.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/elementwise/fused/fused_region.h"
 #include "libmge/ops/shape/image.h"
@@ -107,14 +109,15 @@ public:
 
     // Nullopt if there is nothing to fuse.
     std::optional<Graph> run() && {
-        grow_groups();
-        if (std::ranges::find(is_absorbed_, true) == is_absorbed_.end()) return std::nullopt;
+        grow_regions();
+        if (std::ranges::none_of(regions_, &Region::is_absorbed)) return std::nullopt;
         for (size_t i = 0; i < graph_.nodes().size(); ++i) {
-            if (is_absorbed_[i]) continue;
-            if (members_[i].size() > 1)
-                emit(NodeId(i));
-            else
+            auto& node = graph_.node(NodeId(i));
+            auto* region = node.outputs.empty() ? nullptr : &region_of(node);
+            if (!region || (region->nodes.size() == 1 && !region->is_absorbed))
                 rewrite_.copy(NodeId(i));
+            else if (!region->is_absorbed)
+                emit(region->nodes);
         }
         return rewrite_.finish();
     }
@@ -126,11 +129,19 @@ private:
           fixed_shapes_(options.fixed_shapes),
           uses_(graph.use_counts()),
           rewrite_(graph),
+          regions_(graph.values().size()),
           transposes_(wish_of(o.fuse_transposes, o.fuse_elementwise, 1)),
           reductions_(wish_of(o.fuse_reductions, o.fuse_elementwise, 2)),
           prefers_layouts_(prefers_layouts(graph)) {
         if (place_without(ops::FusedRegion::info, graph)) transposes_ = reductions_ = Wish::never;
     }
+
+    // The nodes, in order, that become one step, which computes a value; at first its own node.
+    struct Region {
+        std::vector<NodeId> nodes;
+        bool is_absorbed = false;  // by the region of a reader
+    };
+    Region& region_of(const Node& node) { return regions_[size_t(node.outputs[0])]; }
 
     const TensorSpec& spec(ValueId id) const { return graph_.value(id).spec; }
 
@@ -169,64 +180,55 @@ private:
         return reductions_ == Wish::wherever_legal || !may_be_laid_out(node.inputs[0]);
     }
 
-    // Values that a group of nodes reads from outside, scalar constants apart.
-    std::vector<ValueId> inputs_of(const std::vector<NodeId>& group) const {
-        std::vector<ValueId> inputs;
-        for (NodeId id : group)
-            for (ValueId value : graph_.node(id).inputs) {
-                if (value == no_value) continue;
-                bool is_inside =
-                    std::find(group.begin(), group.end(), graph_.value(value).producer) != group.end();
-                bool is_new = std::find(inputs.begin(), inputs.end(), value) == inputs.end();
-                if (!is_inside && is_new && !is_scalar_constant(graph_.value(value))) inputs.push_back(value);
-            }
+    // Without scalar constants.
+    std::vector<ValueId> inputs_of(const std::vector<NodeId>& region) const {
+        auto inputs = inputs_of_region(graph_, region);
+        std::erase_if(inputs, [&](ValueId id) { return is_scalar_constant(graph_.value(id)); });
         return inputs;
     }
 
-    // A node's group consists of the node and the groups of the producers it fuses.
-    void grow_groups() {
-        members_.resize(graph_.nodes().size());
-        is_absorbed_.assign(graph_.nodes().size(), false);
+    // A node's region consists of the node and the regions of the inputs it fuses.
+    void grow_regions() {
         for (size_t i = 0; i < graph_.nodes().size(); ++i) {
             auto& node = graph_.node(NodeId(i));
-            members_[i] = {NodeId(i)};
-            if (is_elementwise(node))
-                for (ValueId value : node.inputs) take_in(NodeId(i), value);
-            else if (is_wanted_transpose(node) || is_wanted_reduction(node))
-                take_in(NodeId(i), node.inputs[0]);
+            if (node.outputs.empty()) continue;
+            region_of(node).nodes = {NodeId(i)};
+            if (is_elementwise(node) || is_wanted_transpose(node) || is_wanted_reduction(node))
+                for (ValueId value : node.inputs) take_in(node, value);
         }
         give_back_to_transposes();
     }
     // A region never ends with a transposition.
     void give_back_to_transposes() {
-        for (size_t i = members_.size(); i-- > 0;) {
+        for (size_t i = graph_.nodes().size(); i-- > 0;) {
             auto& node = graph_.node(NodeId(i));
-            if (node.op != &ops::Transpose::info || is_absorbed_[i] || members_[i].size() == 1) continue;
-            is_absorbed_[size_t(graph_.value(node.inputs[0]).producer)] = false;
-            members_[i] = {NodeId(i)};
+            if (node.op != &ops::Transpose::info) continue;
+            auto& region = region_of(node);
+            if (region.is_absorbed || region.nodes.size() < 2) continue;
+            regions_[size_t(node.inputs[0])].is_absorbed = false;
+            region.nodes = {NodeId(i)};
         }
     }
-    bool computes(const std::vector<NodeId>& group) const {
-        return std::any_of(group.begin(), group.end(),
-                           [&](NodeId id) { return graph_.node(id).op->traits.elementwise; });
+    bool computes(const std::vector<NodeId>& region) const {
+        return std::ranges::any_of(region, [&](NodeId id) { return graph_.node(id).op->traits.elementwise; });
     }
-    void take_in(NodeId id, ValueId value) {
-        auto& source = graph_.value(value);
-        auto& node = graph_.node(id);
-        NodeId producer = source.producer;
-        if (producer < 0 || is_absorbed_[size_t(producer)]) return;
-        auto& from = graph_.node(producer);
-        if (!is_elementwise(from) && !is_wanted_transpose(from)) return;
-        if (uses_[size_t(value)] != std::count(node.inputs.begin(), node.inputs.end(), value)) return;
+    void take_in(const Node& node, ValueId value) {
+        auto* from = maker_of(graph_, value);
+        if (!from || !(is_elementwise(*from) || is_wanted_transpose(*from))) return;
+        auto& taken = regions_[size_t(value)];
+        if (taken.is_absorbed) return;
+        if (uses_[size_t(value)] != std::ranges::count(node.inputs, value)) return;
         if (node.op->traits.elementwise && !shapes_.is_same_shape(value, node.outputs[0])) return;
-        auto group = members_[size_t(producer)];
-        if (node.op != &ops::Transpose::info && !node.op->traits.elementwise && !computes(group)) return;
-        group.insert(group.end(), members_[size_t(id)].begin(), members_[size_t(id)].end());
-        std::sort(group.begin(), group.end());
-        if (group.size() > max_steps || inputs_of(group).size() > max_inputs || inputs_of(group).empty())
+        if (node.op != &ops::Transpose::info && !node.op->traits.elementwise && !computes(taken.nodes))
             return;
-        members_[size_t(id)] = std::move(group);
-        is_absorbed_[size_t(producer)] = true;
+        auto& own = region_of(node).nodes;
+        std::vector<NodeId> joined(taken.nodes.size() + own.size());
+        if (joined.size() > max_steps) return;
+        std::ranges::merge(taken.nodes, own, joined.begin());
+        size_t count = inputs_of(joined).size();
+        if (count == 0 || count > max_inputs) return;
+        own = std::move(joined);
+        taken.is_absorbed = true;
     }
 
     ops::FusedProgram program_of(const std::vector<NodeId>& steps, const std::vector<ValueId>& inputs) const {
@@ -253,9 +255,8 @@ private:
         const OpInfo* op;
         std::shared_ptr<const void> params;
     };
-    Fused fused(NodeId last, const std::vector<ValueId>& inputs) const {
-        auto steps = members_[size_t(last)];
-        auto reduction = reduction_in(graph_, graph_.node(last), fixed_shapes_);
+    Fused fused(std::vector<NodeId> steps, const std::vector<ValueId>& inputs) const {
+        auto reduction = reduction_in(graph_, graph_.node(steps.back()), fixed_shapes_);
         if (reduction) steps.pop_back();
         auto program = program_of(steps, inputs);
         if (!reduction && !program.moves_elements())
@@ -272,31 +273,31 @@ private:
 
     // True if a constant has more axes than all inputs: it widens the result, and as part of the program it
     // would not.
-    bool is_widened_by_constant(const std::vector<NodeId>& group, const std::vector<ValueId>& inputs) const {
+    bool is_widened_by_constant(const std::vector<NodeId>& region, const std::vector<ValueId>& inputs) const {
         auto rank = [&](ValueId value) { return graph_.value(value).spec.shape.rank(); };
         auto widest = rank(std::ranges::max(inputs, {}, rank));
-        return std::ranges::any_of(group, [&](NodeId id) {
+        return std::ranges::any_of(region, [&](NodeId id) {
             return std::ranges::any_of(graph_.node(id).inputs, [&](ValueId value) {
                 return value != no_value && is_scalar_constant(graph_.value(value)) && rank(value) > widest;
             });
         });
     }
 
-    void emit(NodeId last) {
-        auto& group = members_[size_t(last)];
-        auto inputs = inputs_of(group);
-        auto [op, params] = fused(last, inputs);
+    void emit(const std::vector<NodeId>& region) {
+        const NodeId last = region.back();
+        auto inputs = inputs_of(region);
+        auto [op, params] = fused(region, inputs);
         TensorSpecs specs, expected{spec(graph_.node(last).outputs[0])};
         for (ValueId value : inputs) specs.push_back(spec(value));
-        bool is_right = !is_widened_by_constant(group, inputs) && op->infer(params.get(), specs) == expected;
+        bool is_right = !is_widened_by_constant(region, inputs) && op->infer(params.get(), specs) == expected;
         DeviceId device = graph_.place(graph_.node(last));
         Operands operands{specs, expected, std::vector<const void*>(specs.size()), device, device};
         if (!is_right || !NodeProblem(*op, params, operands, 1, Precision::strict).is_supported({})) {
-            for (NodeId id : group) rewrite_.copy(id);
+            for (NodeId id : region) rewrite_.copy(id);
             return;
         }
         rewrite_.emit(last, *op, params, rewrite_(inputs), graph_.node(last).name);
-        for (NodeId id : group) rewrite_.absorb(id, rewrite_(graph_.node(last).outputs[0]));
+        for (NodeId id : region) rewrite_.absorb(id, rewrite_(graph_.node(last).outputs[0]));
     }
 
     const Graph& graph_;
@@ -304,10 +305,9 @@ private:
     bool fixed_shapes_;
     std::vector<int> uses_;
     Rewrite rewrite_;
+    std::vector<Region> regions_;  // by value
     Wish transposes_, reductions_;
     bool prefers_layouts_;
-    std::vector<std::vector<NodeId>> members_;  // in order; only for nodes that were not taken in
-    std::vector<bool> is_absorbed_;
 };
 
 }  // namespace

@@ -24,8 +24,7 @@ std::optional<match::New> with_residual(const match::Match& m, const FusionConte
     return may ? std::optional(fused(producer, {{"residual", m["residual"]}})) : std::nullopt;
 }
 std::optional<match::New> with_earlier_residual(const match::Match& m, const FusionContext& context) {
-    auto computed_at = [&](const char* name) { return m.graph().value(m[name]).producer; };
-    return computed_at("producer") > computed_at("residual") ? with_residual(m, context) : std::nullopt;
+    return m.computed_at("producer") > m.computed_at("residual") ? with_residual(m, context) : std::nullopt;
 }
 
 }  // namespace

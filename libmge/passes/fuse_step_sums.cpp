@@ -101,8 +101,7 @@ std::optional<match::New> with_steps(const match::Match& m, const FusionContext&
                              {"residual_zero", of_conv(b_zero, a_zero)}});
 }
 std::optional<match::New> with_earlier_steps(const match::Match& m, const FusionContext& context) {
-    auto computed_at = [&](const char* name) { return m.graph().value(m[name]).producer; };
-    return computed_at("conv") > computed_at("residual") ? with_steps(m, context) : std::nullopt;
+    return m.computed_at("conv") > m.computed_at("residual") ? with_steps(m, context) : std::nullopt;
 }
 
 // The constant's elements, one per channel of the convolution; null if it varies along another axis. A

@@ -12,10 +12,9 @@
 // operator.
 
 #include <cstring>
-#include <functional>
-#include <map>
 
 #include "libmge/device/device.h"
+#include "libmge/graph/region.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/quantize/map_bytes.h"
@@ -60,7 +59,6 @@ private:
     const Function& function_of(ValueId id);
     void find_function(const Node& node);
     bool tabulate(NodeId id);
-    void absorb(ValueId result, ValueId of);
 
     const Graph& graph_;
     Rewrite rewrite_;
@@ -122,23 +120,13 @@ bool Tabulator::tabulate(NodeId id) {
     ValueId table = rewrite_.target().add_constant(function.values, {}, graph_.place(node));
     rewrite_.emit(id, ops::MapBytes::info, std::make_shared<const ops::MapBytes::Params>(),
                   {rewrite_(function.of), table}, node.name);
-    absorb(node.outputs[0], function.of);
+    // The nodes in between, as far as their results have no other readers.
+    auto is_inner = [&](ValueId value, int readings) {
+        return value != function.of && uses_[size_t(value)] == readings;
+    };
+    for (NodeId inner : grow_region(graph_, node.outputs[0], is_inner))
+        rewrite_.absorb(inner, rewrite_(node.outputs[0]));
     return true;
-}
-
-// Absorbs the nodes in between, as far as their results have no other readers.
-void Tabulator::absorb(ValueId result, ValueId of) {
-    std::map<NodeId, int, std::greater<>> open{{graph_.value(result).producer, uses_[size_t(result)]}};
-    while (!open.empty()) {
-        auto [id, reads] = *open.begin();
-        open.erase(open.begin());
-        auto& node = graph_.node(id);
-        if (uses_[size_t(node.outputs[0])] != reads) continue;
-        rewrite_.absorb(id, rewrite_(result));
-        for (ValueId input : node.inputs)
-            if (input != no_value && input != of && !graph_.value(input).is_constant())
-                ++open[graph_.value(input).producer];
-    }
 }
 
 }  // namespace

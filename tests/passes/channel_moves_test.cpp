@@ -98,6 +98,24 @@ TEST(FuseChannelMoves, ReachesBackThroughSeveralShuffles) {
         });
 }
 
+// Each shuffle reads two halves of the one before: there are 2^60 paths, and 300 nodes.
+TEST(FuseChannelMoves, FollowsManyShufflesInARow) {
+    constexpr int shuffles = 60;
+    Graph graph = record({f32({1, 3, 4, 4})}, [](const Tensors& x) {
+        Tensor y = conv(x[0], 8);
+        for (int i = 0; i < shuffles; ++i) {
+            Tensors halves = halves_of(y);
+            y = interleaved(halves[0], halves[1]);
+        }
+        return Tensors{y};
+    });
+    Graph got = fuse_channel_moves(graph, {});
+    ASSERT_EQ(got.nodes().size(), 2u) << to_text(got);
+    // Three shuffles of eight channels give their first order.
+    IntList channels{0, 1, 2, 3, 4, 5, 6, 7};
+    EXPECT_EQ(got.nodes()[1].as<ops::TakeChannels::Params>().channels, channels);
+}
+
 TEST(FuseChannelMoves, KeepsOtherMoves) {
     auto stays = [](const TensorSpec& x, const Body& body) {
         expect_rewrite(fuse_channel_moves, {x}, body, body);
