@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "libmge/device/recording.h"
+#include "libmge/device/stream_sharing.h"
 #include "libmge/device/upload.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
@@ -219,6 +220,19 @@ TEST(RecordedRuns, AreDisabledIfAStepWaits) {
         context->run();
         expect_as_on_cpu(graph, x, outputs_of(*context), i);
     }
+}
+
+// NCCL would exchange at once, over the results of the run that is recorded.
+TEST(RecordedRuns, AreDisabledIfAnotherLibraryUsesTheStream) {
+    Queue& queue = queue_of(gpu());
+    auto& recorder = dynamic_cast<RecordingQueue&>(queue);
+    StorageRef block = queue.allocate(8);
+    auto fill = [&] { queue.fill(block->data, 0, 8); };
+    EXPECT_TRUE(recorder.record_work(fill));
+    EXPECT_FALSE(recorder.record_work([&] {
+        fill();
+        dynamic_cast<StreamSharingQueue&>(queue).stream_address();
+    }));
 }
 
 struct CountedSteps : StepObserver {

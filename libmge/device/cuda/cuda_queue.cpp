@@ -132,6 +132,12 @@ std::unique_ptr<const Recording> CudaQueue::record_work(const std::function<void
     return record_graph(*this, enqueue);
 }
 
+// Other libraries would do their work at once on the queue's own stream, and again in each run.
+uintptr_t CudaQueue::stream_address() {
+    refuse_recording();
+    return reinterpret_cast<uintptr_t>(stream_);
+}
+
 void CudaQueue::let_wait(uintptr_t stream) {
     refuse_recording();
     CudaEvent done(*this, cudaEventDisableTiming);

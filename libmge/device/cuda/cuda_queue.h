@@ -26,7 +26,7 @@ public:
     void wait_for(const Event& event) override;
     void wait() override;
     std::unique_ptr<const Recording> record_work(const std::function<void()>& enqueue) override;
-    uintptr_t stream_address() override { return reinterpret_cast<uintptr_t>(stream_); }
+    uintptr_t stream_address() override;
     void let_wait(uintptr_t stream) override;
     void wait_for_stream(uintptr_t stream) override;
     void finish() noexcept override;
