@@ -349,6 +349,43 @@ class TestDeterminism:
         a, b = np.load(tmp_path / "a.npz"), np.load(tmp_path / "b.npz")
         np.testing.assert_array_equal(a["y"], b["y"])
 
+    @pytest.mark.parametrize(
+        "flags",
+        [
+            ("--graph-opt-level", "0", "--enable-fuse-conv-bias-nonlinearity"),
+            ("--graph-opt-level", "0", "--jit-level", "2"),
+            ("--jit-level", "0"),
+            ("--jit-fuse-reduce",),
+            ("--noweight-preprocess",),
+            ("--enable-ioc16",),
+        ],
+        ids=" ".join,
+    )
+    def test_a_plan_repeats_the_switches(self, run_tool, dump_net, tmp_path, flags):
+        import megengine.functional as F
+
+        means, inputs = convolutions(channels=8)
+
+        def net(x):
+            y = F.exp(means(x) * 0.5 + 1)
+            return F.sum(F.tanh(y) * y, axis=1)
+
+        model = dump_net("net", net, inputs)
+        plan = tmp_path / "plan.json"
+        values = ("--input", "x:#rand(-1,1,2,3,12,12)")
+        saved = run_tool("load_and_run", model, *values, *SHORT, *flags, "--save-plan", plan)
+        assert saved.code == OK, saved.err
+        schema = json.loads((ROOT / "docs/schemas/plan.schema.json").read_text())
+        jsonschema.validate(json.loads(plan.read_text()), schema)
+        again = run_tool("load_and_run", model, *values, *SHORT, "--replay-plan", plan)
+        assert again.code == OK, again.err
+        chosen = [(s["op"], s["algorithm"]) for s in saved.report["algorithms"]]
+        assert [(s["op"], s["algorithm"]) for s in again.report["algorithms"]] == chosen
+        assert (
+            again.result["memory_bytes"]["packed_weights"]
+            == saved.result["memory_bytes"]["packed_weights"]
+        )
+
     def test_missing_algorithm_is_exit_code_4(self, run, tmp_path):
         plan = tmp_path / "plan.json"
         run("--save-plan", plan)

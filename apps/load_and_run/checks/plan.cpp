@@ -11,6 +11,7 @@
 #include "libmge/base/hash.h"
 #include "libmge/base/joined.h"
 #include "libmge/base/number_text.h"
+#include "libmge/compile/options/option_list.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -36,6 +37,19 @@ std::string layout_of(const Program& program) {
     return "nchw";
 }
 
+// The options that decide which steps there are, besides those that a plan has entries of their own for.
+bool is_switch(const OptionInfo& option) { return option.field.starts_with("switches."); }
+
+Json json_of(const OptionValue& value) {
+    if (auto* truth = std::get_if<bool>(&value)) return *truth;
+    if (auto* whole = std::get_if<int64_t>(&value)) return *whole;
+    return {};
+}
+OptionValue value_of(const Json& value) {
+    if (value.is_boolean()) return value.get<bool>();
+    return cli::whole_number<int64_t>(value);
+}
+
 bool is_dynamic(const StepReport& step) { return step.algorithm == "chosen at run time"; }
 
 std::string step_text(size_t i, const StepReport& step) {
@@ -45,12 +59,11 @@ std::string step_text(size_t i, const StepReport& step) {
 }  // namespace
 
 void PlanWriter::add(const Graph& model, const CompileOptions& options, const Program& program) {
-    Json inputs = Json::array(), steps = Json::array(), passes = Json::object();
+    Json inputs = Json::array(), steps = Json::array(), passes = Json::object(), switches = Json::object();
     for (auto& port : program.inputs()) inputs.push_back({{"name", port.name}, {"spec", text(port.spec)}});
-    // Switches that add or take away steps are passes of those names.
-    auto& switches = options.switches;
-    if (switches.uses_half()) passes["store_as_f16"] = true;
-    if (switches.fuse_preprocess) passes["fuse_preprocess"] = *switches.fuse_preprocess;
+    for (auto& option : compile_option_list())
+        if (is_switch(option) && option.get(options) != option.get(CompileOptions()))
+            switches[std::string(option.field)] = json_of(option.get(options));
     for (auto& [name, is_on] : options.passes) passes[name] = is_on;
     for (size_t i = 0; i < program.steps().size(); ++i) {
         auto& step = program.steps()[i];
@@ -69,6 +82,7 @@ void PlanWriter::add(const Graph& model, const CompileOptions& options, const Pr
                {"level", options.level},
                {"layout", layout_of(program)},
                {"passes", passes},
+               {"switches", switches},
                {"threads", options.threads},
                {"precision", precisions[size_t(options.precision)]},
                {"weight_bits", options.weight_bits},
@@ -93,6 +107,7 @@ void PlanWriter::write(const std::string& path, const cli::Invocation& invocatio
 struct PlanReader::Entry {
     std::string model, inputs, layout;
     std::map<std::string, bool, std::less<>> passes;
+    PassSwitches switches;
     int level = 2, threads = 1, weight_bits = 0;
     Precision precision = Precision::strict;
     bool reproducible = false;
@@ -119,7 +134,15 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
             auto it = std::find(std::begin(precisions), std::end(precisions), name);
             if (it == std::end(precisions)) throw ModelError(text("'", path, "': precision '", name, "'"));
             entry.precision = Precision(it - std::begin(precisions));
-            // Plans of earlier releases do not have it.
+            // Plans of earlier releases have neither switches nor bits.
+            CompileOptions options;
+            const Json switches = p.value("switches", Json::object());
+            for (auto& [field, value] : switches.items()) {
+                auto* option = find_option(field);
+                if (!option || !is_switch(*option) || !option->set(options, value_of(value)))
+                    throw ModelError(text("'", path_, "': switch '", field, "'"));
+            }
+            entry.switches = options.switches;
             if (p.contains("weight_bits")) entry.weight_bits = cli::whole_number<int>(p.at("weight_bits"));
             entry.reproducible = p.at("reproducible").get<bool>();
             for (auto& step : p.at("steps")) {
@@ -156,6 +179,7 @@ void PlanReader::apply(const Graph& model, const TensorSpecs& inputs, int thread
                         ", but the run uses ", threads),
                    ErrorClass::value);
     options.passes = entry.passes;
+    options.switches = entry.switches;
     options.level = entry.level;
     options.layout = entry.layout;
     options.threads = entry.threads;
