@@ -2,6 +2,7 @@
 #include "libmge/compile/open_graph.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "libmge/graph/dimension_sizes.h"
@@ -9,6 +10,8 @@
 #include "libmge/graph/infer.h"
 #include "libmge/graph/symbolic/symbolic_shapes.h"
 #include "libmge/passes/pass.h"
+#include "libmge/tensor/extent_terms.h"
+#include "libmge/tensor/undecided.h"
 
 namespace mge {
 namespace {
@@ -21,24 +24,85 @@ bool is_open(const OpenAxes& open, size_t input, int axis) {
     return axis < most_bits && (open[input] >> axis & 1) != 0;
 }
 
-// The sizes of constants, and those of inputs that are not open.
-std::set<int64_t> fixed_sizes(const Graph& graph, const OpenAxes& open) {
-    std::set<int64_t> sizes;
-    for (size_t i = 0; i < open.size(); ++i) {
-        auto& shape = graph.value(graph.inputs()[i]).spec.shape;
-        for (int axis = 0; axis < shape.rank(); ++axis)
-            if (!is_open(open, i, axis)) sizes.insert(shape[axis]);
+// A bound can decide comparisons that others follow from.
+constexpr int most_rounds = 4;
+
+using Bounds = std::map<std::string, ExtentBounds, std::less<>>;
+
+// k * symbol + rest
+struct Line {
+    const ExtentAtom* symbol = nullptr;
+    int64_t k = 0, rest = 0;
+};
+
+// Nullopt for a form with several symbols, or with others than sums.
+std::optional<Line> line_of(const Extent& form) {
+    Line line;
+    for (auto& [product, k] : terms_of(form)) {
+        if (product.empty()) {
+            line.rest = k;
+            continue;
+        }
+        if (line.symbol || product.size() > 1 || product[0]->kind != ExtentAtom::Kind::symbol)
+            return std::nullopt;
+        line.symbol = product[0];
+        line.k = k;
     }
-    for (auto& value : graph.values())
-        if (value.is_constant()) sizes.insert(value.spec.shape.begin(), value.spec.shape.end());
-    return sizes;
+    return line.symbol ? std::optional(line) : std::nullopt;
 }
 
-// Bounds an open size by the next fixed size. Then it is decided that a table or a cache of a fixed length
-// holds it: its slices have their full length, and nothing extends it.
-ExtentBounds bounds_around(int64_t size, const std::set<int64_t>& fixed) {
-    auto next = fixed.upper_bound(size);
-    return {.lower = 1, .upper = next == fixed.end() ? ExtentBounds::unbounded : *next - 1};
+// Narrows the bounds of the symbol to the values for which the line is at least 0.
+void narrow(ExtentBounds& bounds, const Line& line) {
+    if (line.k > 0)
+        bounds.lower = std::max(bounds.lower, ceil_div(-line.rest, line.k).number());
+    else
+        bounds.upper = std::min(bounds.upper, floor_div(line.rest, -line.k).number());
+}
+
+// Bounds an open size so that a comparison has the answer that it has at the present sizes. Then a table of a
+// fixed length is known to hold the size, for example: its slices have their full length.
+void decide(const Undecided& comparison, const ExtentValues& sizes, Bounds& bounds) {
+    using enum Undecided::Question;
+    auto line = line_of(comparison.a - comparison.b);
+    auto size = line ? sizes.find(line->symbol->text) : sizes.end();
+    if (size == sizes.end()) return;
+    const int64_t now = line->k * size->second + line->rest;
+    // Equal numbers have both answers where only the larger one is wanted.
+    if (comparison.question == is_equal && now == 0) return;
+    if (now >= 0)
+        narrow(bounds[size->first], {line->symbol, line->k, line->rest - (comparison.question == is_equal)});
+    else
+        narrow(bounds[size->first],
+               {line->symbol, -line->k, -line->rest - (comparison.question != which_is_larger)});
+}
+
+// Bounds the open sizes by the numbers with which they are compared while shapes are inferred.
+void bound_open(Graph& graph) {
+    const DimensionNames names = all_dimension_names(graph);
+    ExtentValues sizes;  // by symbol
+    for (ValueId id : graph.inputs())
+        for (auto& dimension : graph.value(id).dimensions)
+            if (!expression_over(names, dimension.name))
+                sizes[text("?size ", dimension.name)] = graph.value(id).spec.shape[dimension.axis];
+    for (int round = 0; round < most_rounds; ++round) {
+        UndecidedScope scope;
+        symbolic_shapes(graph, named_extent);
+        Bounds bounds;
+        for (auto& [symbol, size] : sizes) bounds[symbol] = {.lower = 1};
+        for (auto& comparison : scope.comparisons()) decide(comparison, sizes, bounds);
+        bool has_changed = false;
+        for (ValueId id : graph.inputs())
+            for (auto& dimension : graph.value(id).dimensions) {
+                auto found = bounds.find(text("?size ", dimension.name));
+                if (found == bounds.end()) continue;
+                auto& now = dimension.bounds;
+                ExtentBounds both{std::max(now.lower, found->second.lower),
+                                  std::min(now.upper, found->second.upper)};
+                has_changed |= !(now == both);
+                now = both;
+            }
+        if (!has_changed) return;
+    }
 }
 
 // Replaces the declared dimensions by those that are open here. Other names in their expressions become
@@ -58,17 +122,16 @@ void declare_open(Graph& graph, const OpenAxes& open) {
         auto found = open_names.contains(name) ? fixed.end() : fixed.find(name);
         return found == fixed.end() ? std::nullopt : std::optional<Extent>(found->second);
     };
-    const auto fixed_here = fixed_sizes(graph, open);
     for (size_t i = 0; i < open.size(); ++i) {
         auto& dimensions = graph.value(graph.inputs()[i]).dimensions;
         std::erase_if(dimensions, [&](auto& each) { return !is_open(open, i, each.axis); });
         for (auto& dimension : dimensions) {
-            const int64_t size = graph.value(graph.inputs()[i]).spec.shape[dimension.axis];
-            dimension.bounds = bounds_around(size, fixed_here);
+            dimension.bounds = {.lower = 1};
             if (auto extent = expression_over(names, dimension.name))
                 dimension.name = text(substitute(*extent, number));
         }
     }
+    bound_open(graph);
 }
 
 // Products with weights, which are packed for their kernels.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "libmge/tensor/extent_bounds.h"
+#include "libmge/tensor/undecided.h"
 
 namespace mge {
 namespace {
@@ -152,6 +153,7 @@ Extent min_of(const Extent& a, const Extent& b) {
     if (is_at_least(b, a).value_or(false)) return a;
     if (is_at_least(a, b).value_or(false)) return b;
     if (text(b) < text(a)) return min_of(b, a);
+    UndecidedScope::note({Undecided::Question::which_is_larger, a, b});
     return function(Kind::min, "min(", a, b,
                     {std::min(a.lower(), b.lower()), std::min(a.upper(), b.upper())});
 }
@@ -160,6 +162,7 @@ Extent max_of(const Extent& a, const Extent& b) {
     if (is_at_least(a, b).value_or(false)) return a;
     if (is_at_least(b, a).value_or(false)) return b;
     if (text(b) < text(a)) return max_of(b, a);
+    UndecidedScope::note({Undecided::Question::which_is_larger, a, b});
     return function(Kind::max, "max(", a, b,
                     {std::max(a.lower(), b.lower()), std::max(a.upper(), b.upper())});
 }
@@ -187,11 +190,13 @@ std::optional<bool> is_at_least(const Extent& a, const Extent& b) {
 
 bool operator==(const Extent& a, const Extent& b) {
     if (auto answer = is_equal(a, b)) return *answer;
+    UndecidedScope::note({Undecided::Question::is_equal, a, b});
     throw Undecidable(text(a, " == ", b, " depends on the values of its symbols"));
 }
 
 bool operator>=(const Extent& a, const Extent& b) {
     if (auto answer = is_at_least(a, b)) return *answer;
+    UndecidedScope::note({Undecided::Question::is_at_least, a, b});
     throw Undecidable(text(a, " >= ", b, " depends on the values of its symbols"));
 }
 

@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "libmge/tensor/extent.h"
+#include "libmge/tensor/undecided.h"
 
 namespace mge {
 namespace {
 
 constinit thread_local GuardScope* innermost_scope = nullptr;
+constinit thread_local UndecidedScope* innermost_undecided = nullptr;
 
 bool assume(std::string_view who, Guard::Relation relation, const Extent& a, const Extent& b) {
     Guard guard{std::string(who), relation, a, b};
@@ -26,6 +27,13 @@ void GuardScope::add(Guard guard) {
         return other.relation == guard.relation && other.a.is(guard.a) && other.b.is(guard.b);
     });
     if (!is_known) guards_.push_back(std::move(guard));
+}
+
+UndecidedScope::UndecidedScope() : outer_(std::exchange(innermost_undecided, this)) {}
+UndecidedScope::~UndecidedScope() { innermost_undecided = outer_; }
+
+void UndecidedScope::note(const Undecided& comparison) {
+    if (innermost_undecided) innermost_undecided->comparisons_.push_back(comparison);
 }
 
 bool can_be_equal(std::string_view who, const Extent& a, const Extent& b) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "libmge/compile/open_graph.h"
+#include "libmge/ops/index/slice/slice_items.h"
 #include "tests/compile/small_nets.h"
 
 namespace mge::test {
@@ -53,6 +54,51 @@ TEST(OpenGraph, RunsAtAllSizes) {
     Executable executable(step_net(), {});
     for (int64_t past : {3, 4, 5, 6, 40, 2, 3}) expect_right(executable, inputs_of(past, past + 1));
     EXPECT_EQ(programs_of(executable, 7, 39), 0U);
+}
+
+TEST(OpenGraph, RunsAtSizesThatConstantsHappenToHave) {
+    Executable executable(step_net(), {});
+    for (int64_t past : {3, 4, 5}) executable.run(inputs_of(past, past + 1));
+    EXPECT_EQ(programs_of(executable, width - 2, width + 2), 0U);
+    expect_right(executable, inputs_of(width, width + 1));
+}
+
+// The step of a model whose places have weights in a table: of each place of the past, and of the next one.
+constexpr int64_t places = 24;
+Graph net_with_table() {
+    Graph graph = record({f32({1, width}), f32({3, width})}, [](const Tensors& x) {
+        Tensor next = ops::matmul(x[0], ramp({width, width}, 1));
+        Tensor present = ops::concat({x[1], next}, {.axis = 0});
+        Tensor end = ops::shape_of(present, {.axis = 0});
+        Tensor rows =
+            ops::slice({ramp({places, width}, 4), end}, {.items = {0, 0, ops::bound_from_input, 1, 0}});
+        Tensor mean = ops::sum(ops::mul(present, rows), {.axes = {0}, .keepdims = true});
+        return Tensors{ops::matmul(ops::relu(mean), ramp({width, width}, 2)), present};
+    });
+    graph.value(graph.inputs()[1]).dimensions = {{.axis = 0, .name = "past", .bounds = {}}};
+    return graph;
+}
+
+TEST(OpenGraph, RunsAtAllSizesThatATableHolds) {
+    const Graph graph = net_with_table();
+    Executable executable(graph, {});
+    auto run = [&](int64_t past) {
+        Tensors x{ramp({1, width}, int(past)), ramp({past, width}, 3)};
+        Tensors y = executable.run(x), wanted = Executable(graph, {}).run(x);
+        for (int64_t k = 0; k < y[0].spec().numel(); ++k)
+            ASSERT_NEAR(y[0].data<float>()[k], wanted[0].data<float>()[k], 1e-4F) << past << ' ' << k;
+    };
+    for (int64_t past : {3, 4, 5, 2, int(places) - 2, int(places) - 1}) run(past);
+    const uint64_t before = next_graph_id();
+    for (int64_t past = 1; past < places; ++past) {
+        Tensors x{ramp({1, width}, 1), ramp({past, width}, 3)};
+        executable.run(x);
+    }
+    EXPECT_EQ(next_graph_id() - before - 1, 0U);
+    EXPECT_THROW(run(places), UserError);
+    auto open = open_graph(graph, {0, 1}, {});
+    ASSERT_TRUE(open);
+    EXPECT_EQ(open->inputs[1].shape.extent(0).upper(), places - 1);
 }
 
 TEST(OpenGraph, KeepsResultsAcrossRuns) {

@@ -23,6 +23,7 @@
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/wait_for.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/undecided.h"
 
 namespace mge {
 namespace {
@@ -76,9 +77,11 @@ bool decided(const std::optional<bool>& answer, const std::optional<bool>& with_
 }
 bool are_equal(const Extent& a, const Extent& b) {
     if (a.is(b)) return true;
+    if (!is_equal(a, b)) UndecidedScope::note({Undecided::Question::is_equal, a, b});
     return decided(is_equal(a, b), is_equal(with_zeros(a), with_zeros(b)));
 }
 bool reaches(const Extent& a, const Extent& b) {
+    if (!is_at_least(a, b)) UndecidedScope::note({Undecided::Question::is_at_least, a, b});
     return decided(is_at_least(a, b), is_at_least(with_zeros(a), with_zeros(b)));
 }
 bool is_true(const Extent& flag) { return flag.number() != 0; }
