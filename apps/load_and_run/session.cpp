@@ -55,6 +55,7 @@ Session::Session(const Options& options) : options_(options) {
     take_stored_options();
     compile_options_ = without_own_matters(requested_);
     if (options.graph.optimize_for_inference) optimize();
+    prints_ = remember_constants(model_.graph);
 }
 
 void Session::load() {
@@ -207,7 +208,10 @@ std::shared_ptr<const Program> Session::program_for(const TensorSpecs& inputs) {
     auto has_spec = [](const PortInfo& port, const TensorSpec& spec) { return port.spec == spec; };
     if (program_ && std::ranges::equal(program_->inputs(), inputs, has_spec)) return program_;
     program_ = compile(inputs);
-    if (compile_options_.comp_node_seq_record_level == 2) model_.graph.forget_nodes();
+    if (compile_options_.comp_node_seq_record_level == 2) {
+        model_.graph.forget_nodes();
+        prints_ = nullptr;
+    }
     return program_;
 }
 

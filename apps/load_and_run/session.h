@@ -8,6 +8,7 @@
 #include "apps/load_and_run/lite_session.h"
 #include "apps/load_and_run/options/options.h"
 #include "apps/load_and_run/test.h"
+#include "libmge/compile/memory/remember_constants.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/model/stored_options.h"
 
@@ -77,6 +78,7 @@ private:
     std::string stored_fate_ = "none";
     Checks* checks_ = nullptr;
     std::shared_ptr<const Program> program_;  // the last one
+    std::shared_ptr<const ConstantPrints> prints_;
     mutable std::mutex outputs_mutex_;
     mutable Tensors outputs_;  // memory of outputs, where contexts are given it
 };

@@ -27,6 +27,7 @@ SharedModel::SharedModel(mge::Model model, std::string name)
       stored_(mge::stored_options(model_)) {
     // Unique names for steps and values, for profiles and dumps.
     model_.graph = mge::name_values(std::move(model_.graph));
+    prints_ = mge::remember_constants(model_.graph);
 }
 
 std::vector<mge::TensorSpec> SharedModel::output_specs(const mge::TensorSpecs& inputs) const {
@@ -85,6 +86,7 @@ std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& r
 void SharedModel::forget_nodes() {
     std::lock_guard lock(mutex_);
     model_.graph.forget_nodes();
+    prints_ = nullptr;
     is_forgotten_ = true;
 }
 

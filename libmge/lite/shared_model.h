@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "libmge/compile/memory/remember_constants.h"
 #include "libmge/compile/memory/upload.h"
 #include "libmge/compile/program.h"
 #include "libmge/model/model.h"
@@ -62,6 +63,7 @@ private:
     std::string name_;
     bool has_const_shape_ = false, is_forgotten_ = false;
     std::optional<mge::StoredOptions> stored_;
+    std::shared_ptr<const mge::ConstantPrints> prints_;
     std::shared_ptr<mge::ConstantUploads> uploads_ = std::make_shared<mge::ConstantUploads>();
     mutable std::mutex mutex_;
     std::vector<Known> known_;

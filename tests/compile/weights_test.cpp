@@ -104,6 +104,24 @@ TEST(WeightPreprocess, OtherShapesShareThePackedWeights) {
     EXPECT_GT(models, 4 * kernel_bytes);
 }
 
+TEST(WeightPreprocess, FurtherShapesDoNotReadTheOriginals) {
+    Executable executable(convolutions({11, 12}), packing(true));
+    auto program_of = [&](int64_t batch) { return executable.program_for({f32({batch, channels, 20, 20})}); };
+    auto first = program_of(1);
+    // Other values would be packed again.
+    for (auto& value : executable.graph().values())
+        if (value.is_constant() && value.spec == kernel(1).spec())
+            std::memset(const_cast<void*>(value.constant.address()), 0, kernel_bytes);
+    size_t before = allocated();
+    auto second = program_of(2);
+    EXPECT_LT(allocated() - before, kernel_bytes);
+    auto context = Context::create(second);
+    Tensor x = ramp({2, channels, 20, 20}, 5);
+    std::memcpy(context->input(0), x.data(), x.spec().bytes());
+    context->run();
+    expect_near(context->output(0), Executable(convolutions({11, 12}), packing(false)).run(Tensors{x})[0]);
+}
+
 TEST(WeightPreprocess, OneWeightInManyStepsIsPackedOnce) {
     Tensor weight = kernel(1);
     Graph graph = record({f32({1, channels, 12, 12})}, [&](const Tensors& x) {

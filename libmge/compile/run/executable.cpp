@@ -9,6 +9,7 @@
 #include "libmge/base/threads/per_process.h"
 #include "libmge/compile/compilation.h"
 #include "libmge/compile/known_algorithms.h"
+#include "libmge/compile/memory/remember_constants.h"
 #include "libmge/compile/memory/upload.h"
 #include "libmge/compile/open_graph.h"
 #include "libmge/compile/program.h"
@@ -110,6 +111,7 @@ private:
 struct Executable::State {
     Graph graph;
     CompileOptions options;
+    std::shared_ptr<const ConstantPrints> prints;
     PerProcess<KeptPrograms> of_process{make_entries};
     std::shared_ptr<const Program> first;  // only with no_profiling_on_shape_change
     bool is_compiled = false;
@@ -232,6 +234,7 @@ Executable::Executable(Graph graph, CompileOptions options, std::shared_ptr<Cont
                    "an Executable allocates the memory of its outputs; bind them to a Context");
     if (memory) state_->of_process.get().memory = std::move(memory);
     state_->graph = place(std::move(graph), options.device);
+    state_->prints = remember_constants(state_->graph);
     state_->options = std::move(options);
     state_->skips_next = state_->options.fake_next_exec;
     if (!state_->options.uploads) state_->options.uploads = std::make_shared<ConstantUploads>();

@@ -18,6 +18,7 @@
 #include "libmge/base/joined.h"
 #include "libmge/base/threads/per_process.h"
 #include "libmge/device/device.h"
+#include "libmge/kernel/constant_prints.h"
 #include "libmge/kernel/cpu/onednn/copy_blocked.h"
 #include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -244,12 +245,16 @@ std::string purpose_of(const MemoryDesc& given) {
 std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const MemoryDesc& used,
                                                  const void* data, int threads, PackedWeightCache* cache) {
     if (auto made = find_made(given, used, data)) return made;
-    Fingerprint key = fingerprint_of(data, bytes(given), threads);
     Table& known = table();
-    {
+    auto find = [&](const Fingerprint& key) {
         std::lock_guard lock(known.mutex);
-        if (auto weight = known.find(key, given, used)) return weight;
-    }
+        return known.find(key, given, used);
+    };
+    if (auto noted = ConstantPrints::find(data, bytes(given)))
+        if (auto weight = find(*noted)) return weight;
+    Fingerprint key = fingerprint_of(data, bytes(given), threads);
+    ConstantPrints::note(data, bytes(given), key);
+    if (auto weight = find(key)) return weight;
     // Without the lock: others pack their own meanwhile.
     const Fingerprint name = cache ? copy_key(key, given, used) : Fingerprint{};
     StorageRef memory = cache ? cache->find(name, bytes(used)) : StorageRef{};
