@@ -11,22 +11,23 @@ namespace mge {
 namespace {
 
 // Smaller constants are read in no time.
-constexpr size_t least_bytes = size_t(1) << 14;
+constexpr size_t least_printed_bytes = size_t(1) << 14;
 
 struct KnownConstant {
     size_t owners = 0;
     std::map<size_t, Fingerprint> prints;  // by the number of bytes
 };
 
-struct Table {
+struct PrintTable {
     std::mutex mutex;
     std::map<const void*, KnownConstant> constants;  // by address
 };
 
-Table& table() {
+PrintTable& print_table() {
     // Never destroyed, because objects of static life may be destroyed later.
-    static auto& tables =
-        *std::make_unique<PerProcess<Table>>([](Table*) { return std::make_unique<Table>(); }).release();
+    static auto& tables = *std::make_unique<PerProcess<PrintTable>>([](PrintTable*) {
+                               return std::make_unique<PrintTable>();
+                           }).release();
     return tables.get();
 }
 
@@ -34,17 +35,17 @@ Table& table() {
 
 ConstantPrints::ConstantPrints(Tensors constants) : constants_(std::move(constants)) {
     std::erase_if(constants_, [](auto& constant) {
-        return !constant || !constant.device().is_host() || constant.spec().bytes() < least_bytes;
+        return !constant || !constant.device().is_host() || constant.spec().bytes() < least_printed_bytes;
     });
     if (constants_.empty()) return;
-    Table& known = table();
+    PrintTable& known = print_table();
     std::lock_guard lock(known.mutex);
     for (auto& constant : constants_) ++known.constants[constant.address()].owners;
 }
 
 ConstantPrints::~ConstantPrints() {
     if (constants_.empty()) return;
-    Table& known = table();
+    PrintTable& known = print_table();
     std::lock_guard lock(known.mutex);
     for (auto& constant : constants_) {
         auto found = known.constants.find(constant.address());
@@ -53,7 +54,7 @@ ConstantPrints::~ConstantPrints() {
 }
 
 std::optional<Fingerprint> ConstantPrints::find(const void* constant, size_t bytes) {
-    Table& known = table();
+    PrintTable& known = print_table();
     std::lock_guard lock(known.mutex);
     auto found = known.constants.find(constant);
     if (found == known.constants.end()) return std::nullopt;
@@ -62,7 +63,7 @@ std::optional<Fingerprint> ConstantPrints::find(const void* constant, size_t byt
 }
 
 void ConstantPrints::note(const void* constant, size_t bytes, const Fingerprint& print) {
-    Table& known = table();
+    PrintTable& known = print_table();
     std::lock_guard lock(known.mutex);
     auto found = known.constants.find(constant);
     if (found != known.constants.end()) found->second.prints[bytes] = print;
