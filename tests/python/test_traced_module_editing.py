@@ -15,6 +15,7 @@ from megengine.autodiff import GradManager
 from megengine.quantization import create_qparams
 from megengine.traced_module import TracedModule, expr, node, trace_module
 from megengine.traced_module.traced_module import NameSpace
+from megengine.traced_module.utils import get_subattr
 
 
 def image(seed=0, shape=(2, 3, 4, 4)):
@@ -509,3 +510,37 @@ class Powers(M.Module):
         y = x + 0
         y **= 2
         return x**2 + 2**x + y[0]
+
+
+def test_users_count_each_input():
+    class Twice(M.Module):
+        def forward(self, x):
+            y = x * x
+            return F.concat([y, y])
+
+    traced = trace_module(Twice(), image())
+    graph = traced.graph
+    x, (product, joined) = graph.inputs[1], graph._exprs
+    (y,) = product.outputs
+    assert x.users == [product, product] and y.users == [joined, joined]
+    with graph.insert_exprs():
+        z = F.relu(y)
+    graph.replace_node({y: z})
+    assert y.users == [z.expr] and z.users == [joined, joined]
+
+
+def test_signatures_are_of_the_whole_module():
+    class Outer(M.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x):
+            return self.inner(x)
+
+    inner = trace_module(M.Sequential(M.ReLU()), image())
+    outer = trace_module(Outer(inner), image())
+    assert list(inner.argspec.parameters) == ["self", "inp"]
+    assert list(outer.argspec.parameters) == ["self", "x"]
+    assert outer.inner.argspec is None and not outer.inner._is_top
+    assert get_subattr(outer, "") is outer

@@ -19,7 +19,11 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 import megengine.traced_module as T
+from megengine.core._imperative_rt.core2 import apply
+from megengine.core.ops.builtin import Elemwise
 from megengine.traced_module import flat_state, module_state, serialization, trace_module
+from megengine.traced_module.expr import CallMethod, Constant
+from megengine.traced_module.node import TensorNode
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 FILES = DATA / "traced_modules"
@@ -325,6 +329,116 @@ def test_loaders_upgrade_earlier_versions(monkeypatch):
     found = loaded(content, weights_only=True)
     assert_agree(found(image()), F.relu(F.softmax(image(), axis=2).mean(axis=1) * 2))
     assert seen == ["mean", "__mul__", M.ReLU]
+
+
+@pytest.fixture
+def no_loaders(monkeypatch):
+    for table in ("FUNCTIONAL", "MODULE", "TENSORMETHOD", "OPDEF"):
+        monkeypatch.setattr(serialization, f"{table}_LOADER", {})
+
+
+def converted(node, dtype):
+    """A new call of ``astype``; the node that it gives."""
+    call = CallMethod(node, "astype")
+    result = TensorNode(call, shape=node.shape, dtype=node.dtype, qparams=node.qparams)
+    call.set_args_kwargs(node, dtype)
+    call.return_val = (result,)
+    return result
+
+
+def check_graph(traced):
+    """Ids count from 0, names differ, and users are the expressions that read a node."""
+    graph = traced.graph
+    assert (
+        len({node._name for node in graph.nodes(recursive=False)})
+        == graph.nodes(recursive=False).as_count()
+    )
+    for found, count in (
+        (graph.nodes(), graph._total_ids[0]),
+        (graph.exprs(), graph._total_ids[1]),
+    ):
+        ids = [each._id for each in found]
+        assert len(set(ids)) == len(ids) and max(ids) + 1 == count
+    for node in graph.nodes(recursive=False):
+        readers = [expr for expr in graph._exprs for read in expr.inputs if read is node]
+        assert sorted(map(id, node.users)) == sorted(map(id, readers))
+
+
+@pytest.mark.usefixtures("no_loaders")
+def test_loader_of_functions_inserts_expressions():
+    class Product(M.Module):
+        def forward(self, x, y):
+            return F.conv2d(x, y)
+
+    @serialization.register_functional_loader(("megengine.functional.nn", "conv2d"))
+    def load(call):
+        weight = call.named_args["weight"]
+        call.set_arg("weight", converted(weight, call.named_args["inp"].dtype))
+
+    x, y = image(), mge.Tensor(np.ones((3, 3, 2, 2), "float32"))
+    found = loaded(stored(trace_module(Product(), x, y)))
+    assert [type(expr).__name__ for expr in found.graph._exprs] == ["CallMethod", "CallFunction"]
+    assert_agree(found(x, y), F.conv2d(x, y))
+    check_graph(found)
+
+
+@pytest.mark.usefixtures("no_loaders")
+def test_loader_of_methods_inserts_expressions():
+    class Sum(M.Module):
+        def forward(self, x):
+            return x + 1
+
+    @serialization.register_tensor_method_loader("__add__")
+    def load(call):
+        first, second = call.args
+        if isinstance(second, TensorNode):
+            return
+        one = converted(Constant(mge.Tensor(second), "one").outputs[0], first.dtype)
+        double = CallMethod(one, "__add__")
+        double.set_args_kwargs(one, one)
+        double.return_val = TensorNode(double, shape=one.shape, dtype=one.dtype)
+        call.set_args_kwargs(first, double.return_val)
+
+    found = loaded(stored(trace_module(Sum(), image())))
+    kinds = ["Constant", "CallMethod", "CallMethod", "CallMethod"]
+    assert [type(expr).__name__ for expr in found.graph._exprs] == kinds
+    assert_agree(found(image()), image() + 2)
+    check_graph(found)
+
+
+@pytest.mark.usefixtures("no_loaders")
+def test_loader_of_modules_reads_the_module():
+    @serialization.register_module_loader(("megengine.module.conv", "Conv2d"))
+    def load(call):
+        module, x = call.args
+        call.set_args_kwargs(module, converted(x, module.owner.weight.dtype))
+
+    net = M.Sequential(M.Sequential(M.Conv2d(3, 3, 1)), M.ReLU())
+    found = loaded(stored(trace_module(net, image())))
+    inner = next(expr.graph for expr in found.graph._exprs if getattr(expr, "graph", None))
+    assert [type(e).__name__ for e in inner._exprs] == ["GetAttr", "CallMethod", "CallMethod"]
+    assert_agree(found(image()), net(image()))
+    check_graph(found)
+
+
+@pytest.mark.usefixtures("no_loaders")
+def test_loader_of_operators_changes_parameters():
+    class Sum(M.Module):
+        def forward(self, x, y):
+            return apply(Elemwise("ADD"), x, y)[0]
+
+    @serialization.register_opdef_loader(Elemwise)
+    def load(call):
+        if call.opdef_state["mode"] == "ADD":
+            call.opdef_state["mode"] = "MUL"
+            call.inputs[1] = converted(call.inputs[1], call.inputs[0].dtype)
+
+    x, y = image(), image(1)
+    found = loaded(stored(trace_module(Sum(), x, y)))
+    assert found.graph._exprs[1].opdef == Elemwise("MUL")
+    assert_agree(found(x, y), x * y)
+    check_graph(found)
+    assert found.flatten().graph._exprs[1].opdef == Elemwise("MUL")
 
 
 def test_structures_are_data():

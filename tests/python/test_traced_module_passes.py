@@ -393,3 +393,21 @@ def test_optimize_is_where_megengine_has_it():
     from megengine.traced_module import _passes
 
     assert _passes.optimize is optimize
+
+
+def test_integer_factors_are_folded():
+    class Scaled(M.Module):
+        def __init__(self):
+            super().__init__()
+            self.c = M.Conv2d(3, 3, 1)
+            self.scale = mge.Tensor([3, 4])
+
+        def forward(self, x):
+            y = F.relu(self.c(x)) * self.scale[0]
+            return F.relu(self.scale[1] + y) * 3
+
+    net = in_evaluation(Scaled())
+    net.scale = mge.Tensor([3, 4])
+    found = optimize(trace_module(net, image()), "BackwardFoldScale")
+    assert not found.graph.get_method_by_type("__mul__").as_list()
+    assert_same(found, net, image())

@@ -227,6 +227,10 @@ class CallMethod(Expr):
         self._node = node
 
     @property
+    def _callee(self) -> Node:
+        return self.inputs[0] if self.inputs else self._node
+
+    @property
     def graph(self):
         """The graph of the called traced module; None for other callees."""
         owner = self.inputs[0].owner if isinstance(self.inputs[0], ModuleNode) else None
@@ -246,9 +250,9 @@ class CallMethod(Expr):
 
     @property
     def _func(self):
-        if isinstance(self.inputs[0], TensorNode):
+        if isinstance(self._callee, TensorNode):
             return getattr(Tensor, self.method)
-        owner = self.inputs[0].owner
+        owner = self._callee.owner
         traced = self.graph is not None or owner is None
         # A traced module's own structure of arguments belongs to its graph.
         return None if traced else type(owner).forward

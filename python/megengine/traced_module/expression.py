@@ -12,8 +12,6 @@ from .pytree import ArgsIndex, LeafDef, TreeDef, taken_apart
 from .recording import current
 from .utils import given_for, normalised_for, signature_of
 
-_ONE_TENSOR = LeafDef(Tensor)
-
 
 class Expr(GraphMember):
     """A line of a graph.
@@ -91,8 +89,7 @@ class Expr(GraphMember):
     def _add_input(self, node: Node) -> None:
         assert isinstance(node, Node), f"[Expr] inputs are nodes, got {node!r}"
         self.inputs.append(node)
-        if self not in node.users:
-            node.users.append(self)
+        node.users.append(self)
 
     def add_outputs(self, outputs) -> None:
         """Make the nodes that the expression gives.
@@ -151,10 +148,10 @@ class Expr(GraphMember):
             assert old._graph is new._graph, f"[Expr] {old} and {new} are nodes of different graphs"
             if old not in self.inputs:
                 continue
-            self.inputs = [new if node is old else node for node in self.inputs]
-            old.users.remove(self)
-            if self not in new.users:
+            for _ in range(self.inputs.count(old)):
+                old.users.remove(self)
                 new.users.append(self)
+            self.inputs = [new if node is old else node for node in self.inputs]
 
     @property
     def _func(self) -> Callable | None:
@@ -280,7 +277,8 @@ class Expr(GraphMember):
         """The nodes that it gives, in the structure of the result. It can be set.
 
         Raises:
-            AssertionError: it is set to a value that is not a structure of as many nodes.
+            AssertionError: it is set to a value that is not a structure of nodes, or of more or
+                fewer nodes than it has.
         Example:
             >>> from megengine.traced_module import trace_module
             >>> class Net(M.Module):
@@ -300,7 +298,7 @@ class Expr(GraphMember):
         assert all(isinstance(node, Node) for node in nodes), (
             f"[Expr] return_val is made of nodes, got {value!r}"
         )
-        assert len(nodes) == len(self.outputs), (
+        assert not self.outputs or len(nodes) == len(self.outputs), (
             f"[Expr] {self!r} gives {counted(len(self.outputs), 'value')}, not {len(nodes)}"
         )
         self.outputs, self.out_def = nodes, structure
@@ -343,7 +341,7 @@ class Expr(GraphMember):
         return made.outputs[0] if cls.gives_its_node else made
 
     def _flat(self, result) -> list:
-        if isinstance(result, Tensor) and self.out_def == _ONE_TENSOR:
+        if isinstance(result, Tensor) and len(self.outputs) == 1:
             return [result]
         values, structure = taken_apart(result, type(self).__name__)
         if structure != self.out_def:

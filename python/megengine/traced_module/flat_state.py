@@ -24,7 +24,6 @@ from .hooks import METHODS
 from .leaves import registered_class
 from .node import ModuleNode, Node, TensorNode
 from .pytree import SUPPORTED_TYPE, LeafDef, TreeDef
-from .serialization import upgrade
 
 FORMAT = 1
 _KINDS = {
@@ -237,8 +236,6 @@ def restore(graph, state) -> None:
         raise DamagedGraphError(
             f"[traced_module] the graph in the file is damaged: {type(error).__name__} {error}"
         ) from None
-    for expr in graph._exprs:
-        upgrade(expr)
 
 
 def _restore(graph, state: dict) -> None:

@@ -315,7 +315,7 @@ class InternalGraph:
             if isinstance(leaf, Tensor):
                 node.describe(leaf)
         self._reset_structures(arg_def=arg_def)
-        owner.argspec = None
+        owner._signature = None
         return self._inputs[1:]
 
     def add_input_node(
@@ -352,7 +352,7 @@ class InternalGraph:
         self._inputs.remove(node)
         self._inputs.insert(len(self._inputs) - _count(kwargs), node)
         self._reset_structures(arg_def=TreeDef(tuple, None, [args, kwargs]))
-        owner.argspec = None
+        owner._signature = None
         return node
 
     def _output_nodes(self, outputs, who: str) -> tuple[list[Node], TreeDef | LeafDef]:

@@ -55,7 +55,7 @@ def module_state(module) -> dict:
         [encoded(arg_def), encoded(out_defs[arg_def]), state_of(graph)]
         for arg_def, graph in state.pop("argdef_graph_map").items()
     ]
-    state["argspec"] = _signature_rows(state["argspec"])
+    state["argspec"] = _signature_rows(state.pop("_signature"))
     # Nodes are meaningless without their graphs.
     for name in ("watch_points", "_watched", "end_points"):
         del state[name]
@@ -91,6 +91,6 @@ def read_state(module, state) -> None:
         ) from None
     Module.__setstate__(module, state)
     module.argdef_graph_map, module.argdef_outdef_map = graphs, out_defs
-    module.argspec, module._is_top = signature, is_top
+    module._signature, module._is_top = signature, is_top
     module.watch_points, module.end_points = [], []
     module._watched = Watched()

@@ -36,7 +36,7 @@ class Node(GraphMember):
 
     def __init__(self, expr, name: str | None = None, qualname: str | None = None):
         self.expr = expr
-        self.users: list = []  # expressions, each once
+        self.users: list = []  # expressions, once for each input that is this node
         self._id: int | None = None
         self._name = name
         self._qualname = qualname

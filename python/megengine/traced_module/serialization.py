@@ -138,11 +138,17 @@ def load_apply_expr(expr: Apply) -> None:
         >>> from megengine.traced_module.expr import Apply
         >>> load_apply_expr(Apply(Elemwise("relu")))
     """
-    _run_loader(OPDEF_LOADER, type(expr.opdef), expr)
+    loader = OPDEF_LOADER.get(type(expr.opdef))
+    if loader is None:
+        return
+    expr.opdef_state = expr.opdef.__getstate__()
+    loader(expr)
+    state = vars(expr).pop("opdef_state")
+    if type(state) is dict and set(state) == set(vars(expr.opdef)):
+        expr.opdef.__setstate__(state)
 
 
-def upgrade(expr: Expr) -> None:
-    """Run the registered functions on a loaded expression."""
+def _run_loaders(expr: Expr) -> None:
     if isinstance(expr, CallFunction):
         load_functional(expr)
     elif isinstance(expr, Apply):
@@ -150,3 +156,33 @@ def upgrade(expr: Expr) -> None:
     elif isinstance(expr, CallMethod):
         is_module = isinstance(expr.inputs[0], ModuleNode)
         (load_call_module_expr if is_module else load_call_tensor_method_expr)(expr)
+
+
+def upgrade(module) -> None:
+    """Run the registered functions on the graphs of a loaded module.
+
+    Expressions that the functions made for the arguments of a call are put in front of the call.
+    """
+    if not (OPDEF_LOADER or FUNCTIONAL_LOADER or TENSORMETHOD_LOADER or MODULE_LOADER):
+        return
+    graphs = list(module.argdef_graph_map.values())
+    for graph in graphs:
+        for expr in list(graph._exprs):
+            _run_loaders(expr)
+            for made in _not_yet_in_a_graph(expr):
+                graph._insert(made, graph._exprs.index(expr))
+        # A function may have written into ``inputs``.
+        for node in graph.nodes(recursive=False):
+            node.users = [expr for expr in graph._exprs for read in expr.inputs if read is node]
+    if module._is_top and len(graphs) == 1:
+        graphs[0]._reset_ids()
+
+
+def _not_yet_in_a_graph(expr: Expr) -> list[Expr]:
+    """The expressions that compute inputs of another one and are in no graph, in their order."""
+    found: dict[Expr, None] = {}
+    for node in expr.inputs:
+        if node.expr._graph is None:
+            found |= dict.fromkeys(_not_yet_in_a_graph(node.expr))
+            found[node.expr] = None
+    return list(found)

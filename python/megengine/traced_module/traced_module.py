@@ -32,6 +32,7 @@ from .node import Node
 from .pytree import taken_apart, tree_flatten  # noqa: F401 - MegEngine has it here
 from .recorder import Recorder
 from .recording import current
+from .serialization import upgrade
 from .surgery import InsertExprs
 from .utils import normalised, signature_of_forward
 
@@ -89,7 +90,18 @@ class TracedModule(GraphOwner):
         self._watched = Watched()
         self.end_points: list[Node] = []
         self.is_qat = is_qat
-        self.argspec = None  # the signature of the traced function, with ``self``
+        self._signature = None  # the signature of the traced function, with ``self``
+
+    @property
+    def argspec(self):
+        """The signature of the traced ``forward``; None for inner modules, as in MegEngine.
+
+        Example:
+            >>> traced = trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+            >>> list(traced.argspec.parameters)
+            ['self', 'inp']
+        """
+        return self._signature if self._is_top else None
 
     @property
     def watch_node_value(self) -> dict:
@@ -111,7 +123,7 @@ class TracedModule(GraphOwner):
         return build(recorder, module)
 
     def _normalised(self, args: tuple, kwargs: dict) -> tuple:
-        return normalised(self.argspec, args, kwargs)
+        return normalised(self._signature, args, kwargs)
 
     def forward(self, *args, **kwargs):
         """Run the graph.
@@ -323,6 +335,7 @@ class TracedModule(GraphOwner):
     def __setstate__(self, state: dict) -> None:
         read_state(self, state)
         self._update_ref()  # the outer module does that again, with its own graph as the top
+        upgrade(self)
 
     def __copy__(self):
         return copy.deepcopy(self)
@@ -368,7 +381,7 @@ def build(recorder: Recorder, module: Module, made: dict | None = None) -> Modul
     result.name, result.training = module.name, module.training
     result._name, result._short_name = module._name, module._short_name
     result.quantize_disabled = module.quantize_disabled
-    result.argspec = signature_of_forward(module)
+    result._signature = signature_of_forward(module)
     for path, value in builder.attributes.items():
         _put(result, path, build(recorder, value, made) if isinstance(value, Module) else value)
     for graph in builder.graphs.values():

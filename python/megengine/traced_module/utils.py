@@ -45,7 +45,8 @@ def get_subattr(self, name: str):
 
     Args:
         self: the Module.
-        name: path of attributes and, in lists and dicts, indices and keys: ``"blocks.0.weight"``.
+        name: path of attributes and, in lists and dicts, indices and keys: ``"blocks.0.weight"``;
+            an empty path is the Module itself.
     Returns:
         The attribute.
     Raises:
@@ -55,7 +56,7 @@ def get_subattr(self, name: str):
         (3,)
     """
     found = self
-    parts = name.split(".")
+    parts = name.split(".") if name else []
     for depth, part in enumerate(parts):
         try:
             if isinstance(found, (list, tuple)):
@@ -133,7 +134,7 @@ def _signature_of_slot(func: Callable) -> inspect.Signature:
 def signature_of_forward(module: Module) -> inspect.Signature | None:
     """The signature of a Module's ``forward``; for a traced Module that of the original."""
     is_traced = isinstance(module, GraphOwner)
-    return module.argspec if is_traced else signature_of(type(module).forward)
+    return module._signature if is_traced else signature_of(type(module).forward)
 
 
 def normalised(signature: inspect.Signature | None, args: tuple, kwargs: dict) -> tuple:

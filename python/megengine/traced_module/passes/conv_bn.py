@@ -113,7 +113,7 @@ def constant_weights(call: Expr) -> tuple[Tensor, Tensor | None] | None:
 def set_constant(graph: InternalGraph, call: Expr, name: str, value: Tensor) -> None:
     """Give a call a constant argument; other readers of the old value are not affected."""
     node = call.named_args.get(name)
-    if node is not None and node.users == [call] and call.inputs.count(node) == 1:
+    if node is not None and node.users == [call]:
         node.expr.value = value
     else:
         call.set_arg(name, add_constant(graph, call, value))

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from ...core.tensor.dtype import is_bfloat16
+from ...core.tensor.dtype import is_bfloat16, is_quantize
 from ...functional import elemwise
 from ...logger import get_logger
 from ...module import Module
@@ -63,7 +63,7 @@ def is_floating(node: Node) -> bool:
 def is_only_for(graph: InternalGraph, node: Node, user: Expr) -> bool:
     """Whether the only use of a node is one operand of an expression."""
     marked = (*graph._outputs, *graph._watch_point, *graph._end_point)
-    return node.users == [user] and user.inputs.count(node) == 1 and node not in marked
+    return node.users == [user] and node not in marked
 
 
 def replace_expr(graph: InternalGraph, old: Expr, new: Expr) -> None:
@@ -112,13 +112,19 @@ def bypass(graph: InternalGraph, node: Node, source: Node) -> None:
 
 
 def constant_of(value, like: Node):
-    """The number, or the constant Tensor with the dtype of a node; None for other values."""
+    """The number, or the constant Tensor with the dtype of a node; None for other values.
+
+    An integer constant is converted where the operator would do that.
+    """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
     if isinstance(value, np.number):
         return value.item()
     if isinstance(value, TensorNode) and isinstance(value.expr, Constant):
         constant = value.expr.value
+        is_integer = constant.dtype.kind in "iu" and not is_quantize(constant.dtype)
+        if is_integer and like._dtype == np.float32:
+            return constant.astype("float32")
         return constant if constant.dtype == like._dtype else None
     return None
 
