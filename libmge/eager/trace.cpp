@@ -93,7 +93,7 @@ Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tenso
     TensorSpecs specs = infer_step(op, params, inputs, ids);
     DeviceId id = place_of_outputs(op, params, inputs, default_device());
     if (recorded_ && steps_[size_t(position_)].outputs.size() != specs.size())
-        fail(text("operators differ: ", op.name, " has another number of outputs"));
+        fail(text("operator mismatch: ", op.name, " has another number of outputs"));
     Tensors outputs;
     bool is_known = true;
     for (size_t i = 0; i < specs.size(); ++i) {
@@ -340,7 +340,7 @@ void Trace::end(std::span<const Tensor> outputs) {
     MGE_CHECK(running_);
     if (recorded_ && size_t(position_) != steps_.size()) {
         abort();
-        fail(text("immature end: the recording goes on with operator ", steps_[size_t(position_)].op->name));
+        fail(text("mismature end: the recording goes on with operator ", steps_[size_t(position_)].op->name));
     }
     if (!recorded_) {
         outputs_.clear();

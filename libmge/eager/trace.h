@@ -115,6 +115,7 @@ private:
     void bind(int variable, const Tensor& handle);
     const Step& record_step(const OpInfo& op, const void* params, std::vector<int> inputs,
                             std::span<const Tensor> outputs);
+    const char* mismatch(int given, int expected) const;
     const Step& check_step(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
     std::vector<int> identify_all(std::span<const Tensor> inputs);
     TensorSpecs infer_step(const OpInfo& op, const void* params, std::span<const Tensor> inputs,

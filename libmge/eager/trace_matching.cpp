@@ -13,6 +13,9 @@
 namespace mge {
 namespace {
 
+// An optional input is given in one call only.
+constexpr int absent_instead = -2;
+
 // Compares values on any devices.
 bool same_bytes(const Tensor& a, const Tensor& b) {
     if (!(a.spec() == b.spec())) return false;
@@ -42,8 +45,9 @@ int Trace::new_external(const Tensor& tensor) {
 // Checks `tensor` against an external value of the recording, which it replaces in this call.
 int Trace::match_external(const Tensor& tensor, int expected) {
     const Variable& variable = variables_[size_t(expected)];
-    if (variable.kind == Kind::computed) fail("a value of the function was expected, an external one came");
-    if (variable.kind == Kind::argument) fail("an argument was expected, an external value came");
+    if (variable.kind == Kind::computed)
+        fail("expect internal node, got external: a tensor from outside of the function");
+    if (variable.kind == Kind::argument) fail("input id mismatch: an external tensor instead of an argument");
     if (variable.spec.dtype != tensor.dtype())
         fail(text("dtype mismatch: ", tensor.dtype(), " instead of ", variable.spec.dtype));
     if (variable.kind == Kind::literal) {
@@ -94,21 +98,29 @@ const Trace::Step& Trace::record_step(const OpInfo& op, const void* params, std:
     return steps_.back();
 }
 
+// MegEngine's words for a variable in the place of another one.
+const char* Trace::mismatch(int given, int expected) const {
+    auto is_computed = [&](int id) { return id >= 0 && variables_[size_t(id)].kind == Kind::computed; };
+    if (given < 0 || expected < 0 || is_computed(given) == is_computed(expected)) return "input id mismatch";
+    return is_computed(expected) ? "expect internal node, got external"
+                                 : "expect external node, got internal";
+}
+
 const Trace::Step& Trace::check_step(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     if (size_t(position_) >= steps_.size())
-        fail(text("mature end: the recording ends before operator ", op.name));
+        fail(text("too many instructions: the recording ends before operator ", op.name));
     const Step& step = steps_[size_t(position_)];
-    if (step.op != &op) fail(text("operators differ: ", op.name, " instead of ", step.op->name));
+    if (step.op != &op) fail(text("operator mismatch: ", op.name, " instead of ", step.op->name));
     if (!op.params.equal(step.params.get(), params))
-        fail(text("operators differ: ", op.name, '(', params_text(op.fields, params), ") instead of (",
+        fail(text("operator mismatch: ", op.name, '(', params_text(op.fields, params), ") instead of (",
                   params_text(op.fields, step.params.get()), ')'));
     if (step.inputs.size() != inputs.size())
-        fail(text("operators differ: ", op.name, " has ", counted(inputs.size(), "input"), " instead of ",
+        fail(text("operator mismatch: ", op.name, " has ", counted(inputs.size(), "input"), " instead of ",
                   step.inputs.size()));
     for (size_t i = 0; i < inputs.size(); ++i) {
         int expected = step.inputs[i];
-        if ((expected < 0) != !inputs[i] || identify(inputs[i], expected) != expected)
-            fail(text("input id mismatch: input ", i, " of ", op.name, " is another value"));
+        int given = (expected < 0) == !inputs[i] ? identify(inputs[i], expected) : absent_instead;
+        if (given != expected) fail(text(mismatch(given, expected), ": input ", i, " of ", op.name));
     }
     return step;
 }

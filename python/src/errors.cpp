@@ -60,6 +60,19 @@ void set_error(PyObject* exception_class, const char* message) {
     if (decoded) PyErr_SetObject(exception_class, decoded.get());
 }
 
+// Programs compare the message of a TraceError with MegEngine's. The details are a note of the exception.
+void set_trace_error(std::string_view message) {
+    size_t end = message.find(": ");
+    set_error(trace_error, std::string(message.substr(0, end)).c_str());
+    if (end == std::string_view::npos) return;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    Reference notes(Py_BuildValue("[s]", std::string(message.substr(end + 2)).c_str()));
+    if (!notes || PyObject_SetAttrString(value, "__notes__", notes.get()) != 0) PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+}
+
 }  // namespace
 
 void set_python_error() noexcept {
@@ -67,7 +80,8 @@ void set_python_error() noexcept {
         throw;
     } catch (const PythonError&) {
     } catch (const Error& error) {
-        set_error(class_of(error), error.what());
+        PyObject* found = class_of(error);
+        found == trace_error ? set_trace_error(error.what()) : set_error(found, error.what());
     } catch (const std::bad_alloc&) {
         PyErr_SetString(PyExc_MemoryError, "the system has no memory left");
     } catch (const std::exception& error) {

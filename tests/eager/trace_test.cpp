@@ -131,7 +131,7 @@ TEST_P(TraceModes, NamesTheDifference) {
         call(trace_, function, vector_of({1}));
         FAIL();
     } catch (const UserError& e) {
-        EXPECT_THAT(e.what(), HasSubstr("trace error because operators differ: exp instead of neg"));
+        EXPECT_THAT(e.what(), HasSubstr("trace error because operator mismatch: exp instead of neg"));
     }
     other = false;
     EXPECT_THAT(values_of(call(trace_, function, vector_of({4}))), ElementsAre(-4));
