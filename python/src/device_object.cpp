@@ -71,6 +71,8 @@ void add_device_type(PyObject* module_object) {
                 new (self) DeviceObject{parse_device_argument(name.ptr())};
             },
             nb::arg("name").none() = nb::none())
+        .def(
+            "to_c", [](const DeviceObject& d) { return d; }, "The device itself.")
         .def_prop_ro("logical_name", [](const DeviceObject& d) { return logical_name(d.id); })
         .def_prop_ro("physical_name", [](const DeviceObject& d) { return physical_name(d.id); })
         .def("__str__", [](const DeviceObject& d) { return logical_name(d.id); })

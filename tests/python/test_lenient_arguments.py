@@ -228,3 +228,14 @@ def test_fractions_are_neither_counts_nor_sizes():
         F.conv2d(x, x, stride=1.5)
     with pytest.raises(TypeError, match="a count must be an integer, got 1.5"):
         F.split(x, 1.5, 2)
+
+
+def test_expand_dims_names_a_place_twice():
+    x = F.arange(6).reshape(2, 3)
+    places = ([0, 0], [1, 1], [0, 2, 2], [2, 2], [0, 0, 0], [0, 1, 0])
+    shapes = [F.expand_dims(x, axes).shape for axes in places]
+    assert shapes[:3] == [(1, 1, 2, 3), (2, 1, 1, 3), (1, 2, 1, 1, 3)]
+    assert shapes[3:] == [(2, 3, 1, 1), (1, 1, 1, 2, 3), (1, 1, 1, 2, 3)]
+    for axes in ([-1, -1], [3, 3]):
+        with pytest.raises(RuntimeError, match="axes must lie in rank 4"):
+            F.expand_dims(x, axes)

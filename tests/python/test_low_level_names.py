@@ -17,6 +17,7 @@ from megengine.compat.borrowed_names import borrowed
 from megengine.core import _config, _imperative_rt, get_option, set_option
 from megengine.core import _trace_option as trace_option
 from megengine.core._imperative_rt import core2, ops
+from megengine.core._wrap import Device
 from megengine.core.tensor import amp as amp_settings
 from megengine.core.tensor import array_method, megbrain_graph
 from megengine.jit.tracing import TraceError
@@ -200,6 +201,12 @@ def test_services_of_the_process():
     config = _imperative_rt.OperatorNodeConfig(name="conv")
     config.comp_node = "cpu0"
     assert (config.name, config.comp_node, config.comp_node_arr) == ("conv", "cpu0", ("cpu0",))
+    for places in ([], ["cpu0", "cpu1"]):
+        config.comp_node_arr = places
+        with pytest.raises(ValueError, match="comp_node is one place"):
+            _ = config.comp_node
+    place = Device("xpux").to_c()
+    assert place == "xpux" and F.eye(2, device=place).device == "xpux"
     assert core2.close() is None and (Tensor([1.0]) + 1).item() == 2
     assert mge.logger.get_logger("listed") in mge.logger._all_loggers
 

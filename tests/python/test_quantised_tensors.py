@@ -278,3 +278,25 @@ def test_queries_of_plain_tensors(mode, expected):
 def test_arrays_saturate_at_32_bits(value, steps):
     made = D.convert_to_qint32(np.array([value], "float32"), D.qint32(1e-3))
     assert made.view(np.int32).tolist() == [steps]
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_batch_convolution_reads_its_bias_in_traces(symbolic):
+    chance = np.random.default_rng(0)
+    x, w, *biases = (
+        Tensor(chance.integers(-3, 3, shape).astype("float32")).astype(dtype)
+        for shape, dtype in (
+            ((1, 3, 4, 4), D.qint8(1.0)),
+            ((1, 2, 3, 3, 3), D.qint8(1.0)),
+            ((1, 2, 1, 1), D.qint32(1.0)),
+            ((1, 2, 1, 1), D.qint32(1.0)),
+        )
+    )
+
+    def convolved(bias):
+        return F.quantized.batch_conv_bias_activation(x, w, bias, D.qint8(1.0))
+
+    traced = jit.trace(convolved, symbolic=symbolic)
+    for bias in (*biases, *biases):
+        np.testing.assert_array_equal(traced(bias).numpy(), convolved(bias).numpy())
+    assert (convolved(biases[0]).numpy() != convolved(biases[1]).numpy()).any()

@@ -284,6 +284,14 @@ def test_deformable_psroi_pooling(no_trans):
         np.testing.assert_allclose(trans.grad.numpy().ravel(), wanted_dt, atol=2e-5)
 
 
+def test_deformable_psroi_pooling_reads_the_first_rows_of_trans():
+    x, rois = F.arange(16).reshape(1, 1, 4, 4), Tensor([[0.0, 0, 0, 2, 2]])
+    trans = Tensor(np.random.default_rng(0).random((24, 2, 2, 2), dtype=np.float32))
+    found = F.nn.deformable_psroi_pooling(x, rois, trans, False, 2, 2, 2, 2, 1.0)
+    wanted = F.nn.deformable_psroi_pooling(x, rois, trans[:1], False, 2, 2, 2, 2, 1.0)
+    np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
 def test_wrong_deformable_psroi_pooling():
     x, rois, trans = F.ones((1, 1, 4, 4)), Tensor([[0.0, 0, 0, 2, 2]]), F.zeros((1, 2, 3, 3))
     with pytest.raises(

@@ -55,8 +55,15 @@ class OperatorNodeConfig:
 
     @property
     def comp_node(self) -> Any:
-        """The only place, if there is one."""
-        return self.comp_node_arr[0] if len(self.comp_node_arr) == 1 else None
+        """The only place.
+
+        Raises:
+            ValueError: there is no place, or there are several.
+        """
+        if len(self.comp_node_arr) != 1:
+            places = list(map(str, self.comp_node_arr))
+            raise ValueError(f"[OperatorNodeConfig] comp_node is one place, there are {places}")
+        return self.comp_node_arr[0]
 
     @comp_node.setter
     def comp_node(self, place: Any) -> None:

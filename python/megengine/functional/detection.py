@@ -161,7 +161,7 @@ def deformable_psroi_pooling(
         inp: float32 (N, C, H, W).
         rois: (R, 5): index of the image and the corners x1, y1, x2, y2. They have no gradient.
         trans: (R, 2, part_size, part_size): how far each part is moved along x and y, in widths and
-            heights of its region times ``trans_std``.
+            heights of its region times ``trans_std``. Further rows are not used.
         no_trans: leave the parts where they are.
         part_size: parts of a region along each axis.
         pooled_h: rows of the result.
@@ -185,6 +185,8 @@ def deformable_psroi_pooling(
             f"[deformable_psroi_pooling] trans has shape {trans._tuple_shape}, expected (R, 2,"
             f" {part_size}, {part_size})"
         )
+    if not no_trans and trans._tuple_shape[0] > rois._tuple_shape[0]:
+        trans = trans[: rois.shape[0]]
     return _mge.ops.deformable_roi_pool2d(
         inp,
         rois,

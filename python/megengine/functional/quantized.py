@@ -211,7 +211,7 @@ def batch_conv_bias_activation(
         raise RuntimeError(
             f"[{who}] takes no groups, and a weight (N, OC, IC, KH, KW) for N images"
         )
-    count, channels = inp.shape[0], inp.shape[1]
+    count, channels = inp._tuple_shape[:2]  # numbers in traces, too
     # Images and their weights are the groups of one convolution.
     image = inp.reshape(1, count * channels, *inp.shape[2:])
     window = {

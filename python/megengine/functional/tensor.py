@@ -301,11 +301,12 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int], **others: Any) -> Tensor
 
     Args:
         inp: any rank.
-        axis: places of the new axes in the result.
+        axis: places of the new axes in the result. Where a place is named twice, two axes are next
+            to each other.
     Returns:
         Tensor.
     Raises:
-        RuntimeError: a place is out of range or named twice.
+        RuntimeError: a place is out of range.
     Example:
         >>> F.expand_dims(Tensor([1, 2]), 0).shape
         (1, 2)
@@ -315,9 +316,11 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int], **others: Any) -> Tensor
     inp = _tensor(inp)
     axes = [int(axis)] if is_whole(axis) else list(axis)
     rank = inp.ndim + len(axes)
-    places = sorted({int(a) % rank for a in axes if -rank <= a < rank})
-    if len(places) != len(axes):
-        raise RuntimeError(f"[expand_dims] axes must differ and lie in rank {rank}, got {axes}")
+    places: list[int] = []
+    for place in sorted(int(a) % rank if -rank <= a < rank else rank for a in axes):
+        places.append(max(place, places[-1] + 1) if places else place)
+    if places and places[-1] >= rank:
+        raise RuntimeError(f"[expand_dims] axes must lie in rank {rank}, got {axes}")
     return _mge.ops.add_axis(inp, axes=places)
 
 
