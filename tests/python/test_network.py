@@ -383,6 +383,21 @@ def test_replace_vars_converts_other_dtypes():
     assert run(net, [1, 2])["o"].tolist() == [22, 44]
 
 
+def test_replace_vars_keeps_fractions_or_refuses():
+    traced = trace(lambda a, b: a + b, symbolic=True, capture_as_const=True)
+    traced(mge.Tensor([1, 2]), mge.Tensor([3, 4]))
+    file = io.BytesIO()
+    traced.dump(file, arg_names=["a", "b"], output_names="o", optimize_for_inference=False)
+    net = Network.load(io.BytesIO(file.getvalue()))
+    b = net.get_var_by_name("b")
+    with pytest.raises(ValueError, match="b is int32, half is float32 with fractions"):
+        net.replace_vars({b: net.make_const([0.5, 1.0], name="half")})
+    with pytest.raises(ValueError, match="convert it with astype"):
+        net.replace_vars({b: net.make_input_node((2,), "float32", name="any")})
+    net.replace_vars({b: net.make_const([10.0, 20.0], name="whole")})
+    assert run(net, [1, 2])["o"].tolist() == [11, 22]
+
+
 def test_replace_vars_refuses_cycles_and_shapes():
     net = sums()
     a, b, total = (net.get_var_by_name(name) for name in ("a", "b", "add#0"))
@@ -398,8 +413,12 @@ def test_replace_vars_refuses_cycles_and_shapes():
 def test_replace_oprs():
     net = sums()
     a, b = net.get_var_by_name("a"), net.get_var_by_name("b")
-    net.replace_oprs({net.get_opr_by_name("add#0"): (a * b).owner})
+    old, new = net.get_opr_by_name("add#0"), (a * b).owner
+    before = old.outputs
+    net.replace_oprs({old: new})
     assert run(net, [1, 2], [3, 4])["o"].tolist() == [6, 16]
+    for var in (*before, *old.outputs):
+        assert var.owner is new and var is new.outputs[0]
     with pytest.raises(ValueError, match="longer|shorter"):
         net.replace_oprs({net.dest_vars[0].owner: F.topk(a, 1)[0].owner})
 

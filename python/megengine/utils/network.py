@@ -373,13 +373,13 @@ class Network:
         """Replace variables for all their readers, including outputs of the network.
 
         The inputs of the new variable still read the old one, so that an operator can be inserted
-        after a variable. A variable of another dtype is converted. A new output without a name gets
-        the name of the old one.
+        after a variable. A variable of another dtype is converted, unless fractions would be lost.
+        A new output without a name gets the name of the old one.
 
         Args:
             repl_dict: the replacement of each variable, which may be of another graph.
         Raises:
-            ValueError: a variable would depend on itself.
+            ValueError: a variable would depend on itself, or fractions would replace integers.
             RuntimeError: an operator does not support its new input.
         Example:
             >>> net = Network()
@@ -394,6 +394,7 @@ class Network:
         for old, new in repl_dict.items():
             old, new = as_varnode(old), as_varnode(new)
             if not is_dtype_equal(new.dtype, old.dtype):
+                _check_conversion(new, old)
                 new = new.astype(old.dtype)
             by[old._number] = self.graph.number_of(new)
         replaced = [old for old in self.graph.outputs if old in by]
@@ -404,6 +405,8 @@ class Network:
 
     def replace_oprs(self, repl_dict: dict[OpNode, OpNode]) -> None:
         """Replace the outputs of operators by those of others, in order.
+
+        The outputs of a replaced operator are those of the other one from then on.
 
         Args:
             repl_dict: the replacement of each operator.
@@ -423,6 +426,11 @@ class Network:
             pairs = zip(as_oprnode(old).outputs, as_oprnode(new).outputs, strict=True)
             by.update(pairs)
         self.replace_vars(by)
+        for old, new in repl_dict.items():
+            places = [self.graph.number_of(var) for var in new.outputs]
+            for var, place in zip(old.outputs, places, strict=True):
+                self.graph.rebind(var, place)
+            old._replaced_by = self.graph.operator(self.graph.owner(places[0]))
 
     def get_opr_by_type(self, oprcls: type, unique: bool = True):
         """The operators of a class.
@@ -658,6 +666,22 @@ class Network:
             True
         """
         return self.opr_filter.as_dict()
+
+
+def _check_conversion(new: VarNode, old: VarNode) -> None:
+    """Raise if a float variable with fractions, or with unknown values, would become integers."""
+    if old.dtype.kind not in "iub" or new.dtype.kind != "f":
+        return
+    try:
+        value = new.numpy()
+        is_exact = bool((value == value.astype(old.dtype)).all())
+    except RuntimeError:  # not a constant
+        is_exact = False
+    if not is_exact:
+        raise ValueError(
+            f"[replace_vars] {old.name} is {old.dtype}, {new.name} is {new.dtype} with fractions:"
+            f" convert it with astype, or rebuild the operators that read {old.name}"
+        )
 
 
 def _found(nodes: "NodeFilter", unique: bool, what: str):

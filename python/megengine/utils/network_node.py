@@ -208,6 +208,11 @@ class NetworkNode:
         """
         return self._number
 
+    @property
+    def _node(self):
+        """The node itself: the graphs of ``megbrain_graph`` wrap nodes of MegEngine's library."""
+        return self
+
 
 class VarNode(NetworkNode, Tensor):
     """A value of a graph. Functions and operators of Tensors take it and extend the graph.
@@ -377,6 +382,7 @@ class OpNode(NetworkNode):
     """
 
     _has_params = True  # inputs and constants have no params
+    _replaced_by: "OpNode | None" = None
 
     @property
     def name(self) -> str:
@@ -451,6 +457,8 @@ class OpNode(NetworkNode):
             >>> x.owner.outputs
             (VarNode:x,)
         """
+        if self._replaced_by is not None:
+            return self._replaced_by.outputs
         return tuple(map(self.graph.variable, self.graph.outputs_of(self._number)))
 
     def add_inp_var(self, x: VarNode) -> None:
