@@ -28,6 +28,9 @@ int count(const Graph& graph, std::string_view op) {
     return n;
 }
 
+// Kernels for Arm that write blocks read blocks: the result of a convolution of few colours is plain.
+bool first_is_plain() { return cpu_isa() < Isa::sse4; }
+
 // Every layout has to give what the plain graph gives.
 void expect_same_results(const Graph& graph, const Tensors& inputs) {
     CompileOptions plain;
@@ -71,7 +74,8 @@ TEST(ChooseLayout, PutsReordersOnlyAtTheBorders) {
     for (auto& pass : pipeline())
         if (pass.level != on_request) graph = pass.run(std::move(graph), options);
     verify(graph);
-    EXPECT_EQ(count(graph, "reorder"), 1) << to_text(graph);  // the image among the outputs
+    // The image among the outputs, and what the blocks on Arm start from.
+    EXPECT_EQ(count(graph, "reorder"), first_is_plain() ? 2 : 1) << to_text(graph);
     EXPECT_EQ(count(graph, "relu"), 0) << to_text(graph);
     EXPECT_EQ(count(graph, "add"), 0) << to_text(graph);
 }
@@ -126,7 +130,7 @@ TEST(ChooseLayout, GoesThroughTransposedConvolutions) {
     for (auto& pass : pipeline())
         if (pass.level != on_request) graph = pass.run(std::move(graph), options);
     verify(graph);
-    EXPECT_EQ(count(graph, "reorder"), 0) << to_text(graph);
+    EXPECT_EQ(count(graph, "reorder"), first_is_plain() ? 2 : 0) << to_text(graph);
 }
 
 // A training step: two convolutions backwards, and the operators between them.
@@ -236,7 +240,8 @@ TEST(ChooseLayout, NormalisesInTheLayout) {
         options.layout = cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c";
         for (auto& pass : pipeline())
             if (pass.level != on_request) graph = pass.run(std::move(graph), options);
-        EXPECT_EQ(count(graph, "reorder"), 1) << to_text(graph);  // behind the last sum
+        // Behind the last sum, and on Arm before both operands of the second convolution.
+        EXPECT_EQ(count(graph, "reorder"), first_is_plain() ? 3 : 1) << to_text(graph);
     }
 }
 
