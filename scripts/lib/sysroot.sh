@@ -40,7 +40,19 @@ make_arm64_sysroot() {
     for package in "$state"/cache/archives/*.deb; do
         dpkg --fsys-tarfile "$package" | tar --extract --keep-directory-symlink --no-same-owner --directory "$folder"
     done
+    write_arm_cpuinfo "$folder/proc"
     echo "$wanted" >"$folder/.packages"
+}
+
+# write_arm_cpuinfo FOLDER: the processors that programs in qemu see, as Linux describes a Cortex-A53. qemu 7 would show this machine's, with
+# which ONNX Runtime for Arm ends at once.
+write_arm_cpuinfo() {
+    local i
+    mkdir -p "$1"
+    for ((i = 0; i < $(nproc); i++)); do
+        printf '%s\t: %s\n' processor $i Features "fp asimd cpuid" "CPU implementer" 0x41 "CPU architecture" 8 "CPU variant" 0x0 "CPU part" 0xd03 "CPU revision" 4
+        echo
+    done >"$1/cpuinfo"
 }
 
 # add_arm64_python_packages FOLDER GROUP: unpacks what the package and a group of pyproject.toml need for the sysroot's Python, which finds
