@@ -66,6 +66,20 @@ TEST_F(FusedText, Compiles) {
     EXPECT_THAT(cubin("inputs 1; convert[dtype=float32] 0; exp 1", {half}), StartsWith(elf));
 }
 
+TEST_F(FusedText, CountsIn32BitsWhereOffsetsFit) {
+    auto text_of = [](int64_t rows, int64_t columns) {
+        TensorSpecs specs{{DType::f32, {rows, columns}, {}}, {DType::f32, {rows, 1}, {}}};
+        return ops::fused_text(ops::plan_fused(ops::FusedProgram::parse("inputs 2; add 0 1"), specs))
+            .definitions;
+    };
+    EXPECT_THAT(text_of(1 << 15, (1 << 16) - 4), HasSubstr("int rest = int(at);"));
+    EXPECT_THAT(text_of(1 << 15, 1 << 16), HasSubstr("int64_t rest = int64_t(at);"));
+    // The kernel serves other shapes, too.
+    EXPECT_EQ(text_of(6, 8), text_of(10, 12));
+    TensorSpec large{DType::f32, {1 << 15, 1 << 16}, {}}, row{DType::f32, {1 << 16}, {}};
+    EXPECT_THAT(cubin("inputs 2; add 0 1", {large, row}), StartsWith(elf));
+}
+
 // The text of a program with one operator; empty if it is not elementwise.
 template <class O>
 std::string one_step() {

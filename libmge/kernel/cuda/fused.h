@@ -2,6 +2,7 @@
 #pragma once
 // Arguments of fused kernels, whose code is made at run time.
 
+#include "libmge/kernel/cuda/divisor.h"
 #include "libmge/kernel/cuda/reduce/reduce.h"
 #include "libmge/kernel/cuda/types.h"
 
@@ -16,6 +17,7 @@ struct FusedArguments {
     int64_t packs;  // number of packs of elements that are loaded at once; 0 if addresses are not aligned
     int loops;      // loops over the result; outermost first
     int64_t extent[max_axes];
+    Divisor divisor[max_axes];                  // by the extents, if offsets are small (FusedPlan)
     int64_t stride[max_fused_reads][max_axes];  // in elements; of reads that do not run along
 };
 

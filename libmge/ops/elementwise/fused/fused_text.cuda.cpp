@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/elementwise.cuda.h"
@@ -154,6 +155,19 @@ int pack_of(const FusedPlan& plan) {
     return pack;
 }
 
+bool has_small_offsets(const FusedPlan& plan) {
+    constexpr int64_t most = int64_t(1) << 31;
+    auto& x = plan.arguments;
+    int64_t furthest = x.numel;
+    for (size_t i = 0; i < plan.reads.size(); ++i) {
+        int64_t reach = 0;
+        for (int loop = 0; loop < x.loops; ++loop)
+            reach += (x.extent[loop] - 1) * std::abs(x.stride[i][loop]);
+        furthest = std::max(furthest, reach);
+    }
+    return furthest < most;
+}
+
 // The text of a program (kernel/cuda/fused.cuh).
 class Writer {
 public:
@@ -235,17 +249,21 @@ private:
         return is_packed(i) ? text("pack", i, ".v[k]") : text("once", i);
     }
 
-    // Offsets of the first element; those of a pack follow it.
+    // Offsets of the first element; those of a pack follow it. Loops and the strides that are 0 are part of
+    // the text, extents and other strides are not, so that one kernel serves several shapes.
     void write_offsets() {
-        line("int64_t rest = at;");
-        for_each(FusedRead::looped, [&](size_t i, auto) { line("int64_t at", i, " = 0;"); });
-        line("for (int loop = x.loops - 1; loop > 0; --loop) {");
-        line("int64_t in_loop = split_index(rest, x.extent[loop]);");
-        for_each(FusedRead::looped,
-                 [&](size_t i, auto) { line("at", i, " += in_loop * x.stride[", i, "][loop];"); });
-        line("}");
-        for_each(FusedRead::looped,
-                 [&](size_t i, auto) { line("at", i, " += rest * x.stride[", i, "][0];"); });
+        auto& x = plan_.arguments;
+        auto index = plan_.has_small_offsets ? "int" : "int64_t";
+        line(index, " rest = ", index, "(at);");
+        for_each(FusedRead::looped, [&](size_t i, auto) { line(index, " at", i, " = 0;"); });
+        for (int loop = x.loops - 1; loop >= 0; --loop) {
+            std::string within = loop ? text("within", loop) : "rest";
+            if (loop) line("const ", index, ' ', within, " = split_loop(rest, x, ", loop, ");");
+            for_each(FusedRead::looped, [&](size_t i, auto) {
+                if (x.stride[i][loop])
+                    line("at", i, " += ", within, " * ", index, "(x.stride[", i, "][", loop, "]);");
+            });
+        }
     }
 
     const FusedPlan& plan_;
@@ -289,6 +307,9 @@ FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> in
     std::ranges::copy(axes.extent, x.extent);
     for (size_t i = 0; i < plan.reads.size(); ++i) std::ranges::copy(axes.stride[i], x.stride[i]);
     plan.pack = pack_of(plan);
+    plan.has_small_offsets = has_small_offsets(plan);
+    if (plan.has_small_offsets && x.numel)
+        for (int loop = 0; loop < x.loops; ++loop) x.divisor[loop] = cuda::divisor_of(x.extent[loop]);
     return plan;
 }
 

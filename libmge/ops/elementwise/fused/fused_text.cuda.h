@@ -24,6 +24,7 @@ struct FusedPlan {
     std::vector<FusedRead> reads;
     cuda::FusedArguments arguments{};  // without addresses
     int pack = 1;                      // elements that are computed at once
+    bool has_small_offsets = false;    // those of the result and of all reads are below 2^31
 };
 Support supports_fused_plan(const FusedProgram& program, const Problem& problem);
 FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> inputs);
