@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <set>
 #include <sstream>
@@ -162,15 +163,19 @@ void App::fail_on_unknown() {
     std::string what = is_option                         ? "option"
                        : commands_.empty() || in_command ? "further argument"
                                                          : "command";
+    if (std::error_code error; what == "command" && std::filesystem::exists(given, error))
+        throw UsageError(text("no command comes before the file '", given, "'"), help_with_commands());
     std::string bare = is_option ? given.substr(std::min(given.find_first_not_of('-'), given.size())) : given;
     std::string meant = what == "further argument" ? "" : nearest(bare.substr(0, bare.find('=')), names.all);
     if (!meant.empty()) help = text("did you mean '", is_option ? "--" : "", meant, "'? ", help);
     throw UsageError(text("there is no ", what, " '", given, "'"), help);
 }
 
-void App::fail_without_command() {
+void App::fail_without_command() { throw UsageError("a command is missing", help_with_commands()); }
+
+std::string App::help_with_commands() const {
     auto names = joined(commands_, ", ", [](auto& command) { return command.app->get_name(); });
-    throw UsageError("a command is missing", text("give one of ", names, ", or --help"));
+    return text("give one of ", names, ", or --help");
 }
 
 void App::parse_arguments() {

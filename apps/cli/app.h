@@ -49,6 +49,7 @@ private:
     void check_output_places();
     [[noreturn]] void fail_on_unknown();
     [[noreturn]] void fail_without_command();
+    std::string help_with_commands() const;
 
     Invocation& invocation_;
     Manual manual_;

@@ -351,3 +351,13 @@ def test_wrong_command_lines(run_tool, tool, arguments):
     ran = run_tool(tool, *arguments, json=False)
     assert ran.code == USAGE, ran.err
     assert len(ran.err.splitlines()) == 1 and ran.err.startswith(f"{tool}: error: ")
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool != "load_and_run"])
+def test_a_file_without_a_command_lists_the_commands(run_tool, tool, tmp_path):
+    file = tmp_path / "some.file"
+    file.touch()
+    ran = run_tool(tool, file, json=False)
+    assert ran.code == USAGE
+    assert f"no command comes before the file '{file}'; give one of " in ran.err
+    assert run_tool(tool, "--quiet", json=False).err.endswith(ran.err.partition("; ")[2])
