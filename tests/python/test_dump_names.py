@@ -10,6 +10,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 from megengine.jit import trace
+from megengine.quantization import quantize, quantize_qat
 from megengine.utils.naming import AutoNaming
 from megengine.utils.network import Network
 
@@ -166,3 +167,33 @@ def test_bias_addition_is_a_sum():
     operators = [o for o in Network.load(io.BytesIO(file.getvalue())).all_oprs if o.inputs]
     assert [o.name for o in operators] == ["0.Convolution", "1.MatrixMul", "2.MatrixMul"]
     assert [o.outputs[0].name for o in operators] == ["0.ADD", "1.ADD", "2.MatrixMul"]
+
+
+def test_the_first_name_of_a_module_stays():
+    class Shared(M.Module):
+        def __init__(self):
+            super().__init__()
+            self.name = "net"
+            self.first = M.Sequential(M.Linear(3, 3), M.ReLU())
+            self.second = self.first[0]
+            self.parts = [*self.first]
+
+        def forward(self, x):
+            return self.parts[1](self.second(x))
+
+    net = Shared()
+    assert [part._short_name for part in net.parts] == ["0", "1"]
+    assert computed(loaded(net)) == ["net.0.MatrixMul", "net.1.RELU"]
+
+
+@pytest.mark.parametrize("convolution", [False, True])
+def test_quantised_weights_keep_their_names(convolution):
+    layer = M.ConvBn2d(1, 1, 1) if convolution else M.Linear(3, 3)
+    weighted = layer.conv if convolution else layer
+    weighted.weight.name, weighted.bias.name = "own_weight", "own_bias"
+    net = quantize_qat(M.Sequential(M.QuantStub(), layer, M.DequantStub()))
+    x = X.reshape(1, 1, 2, 3) if convolution else X
+    net(x)
+    net.eval()
+    found = quantize(net)[1]
+    assert (found.weight.name, found.bias.name) == ("own_weight", "own_bias")

@@ -391,3 +391,14 @@ def test_a_finalizer_that_is_set_later_is_called():
         del mge.Tensor.__del__
     del zero
     assert len(calls) == 103
+
+
+def test_replaced_values_take_a_format_over():
+    image = np.ones((1, 2, 3, 4), "float32")
+    x = Tensor(image)
+    x[...] = Tensor(image, format="nhwc")
+    assert x.format == "nhwc"
+    x[...] = Tensor(image, format="nchw")
+    assert x.format == "nchw"
+    x[:] = Tensor(image, format="nhwc")
+    assert x.format == "nchw"

@@ -635,12 +635,13 @@ class Module:
 
     @staticmethod
     def _give_names(name: str, value) -> None:
-        """Short names for dumped graphs."""
+        """Short names for dumped graphs; the first one stays."""
         for key, part in _expand_structure(name, value):
             old = getattr(part, "_short_name", None)
-            if old and old != key and isinstance(part, Module):
-                _logger.warning("module %s is now also called %s", old, key)
-            part._short_name = key
+            if not old:
+                part._short_name = key
+            elif old != key and isinstance(part, Module):
+                _logger.warning("module %s is now also %s; its name stays %s", old, key, old)
 
     def __delattr__(self, name: str) -> None:
         if name in self.__dict__.get("_modules", ()):

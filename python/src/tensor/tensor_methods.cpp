@@ -164,9 +164,11 @@ PyObject* to_list(PyObject* self, PyObject*) {
 PyObject* reset(PyObject* self, PyObject* other) {
     return guarded([&] {
         const Tensor& value = value_of(self);
-        if (is_tensor(other))
+        if (is_tensor(other)) {
             take_over(self, other);
-        else
+            // Many operators lose the tag, so only one that says something is taken over.
+            if (auto format = as_tensor(other)->format) as_tensor(self)->format = format;
+        } else
             give_value(self, tensor_from_python(other, value.dtype(), value.device()));
         return Py_NewRef(Py_None);
     });

@@ -96,7 +96,7 @@ class QuantizedModule(Module):
         meta = qparams.dtype_meta
         if qparams.scale.size > 1:
             steps = F.clip(weight / qparams.scale, meta.qmin, meta.qmax)
-            made.weight = Parameter(steps.detach().astype(qint8(1.0)))
+            made.weight = Parameter(steps.detach().astype(qint8(1.0)), name=part.weight.name)
             made.weight_scale = qparams.scale.reshape(*cls._channel_shape)
         else:
             dtype = qat_module.get_weight_dtype()
@@ -105,8 +105,10 @@ class QuantizedModule(Module):
                 # changed since the observer saw them may exceed it.
                 scale = get_scale(dtype)
                 weight = F.clip(weight, meta.qmin * scale, meta.qmax * scale)
-            made.weight = Parameter(weight.detach().astype(dtype))
-        made.bias = None if bias is None else Parameter(bias.detach())
+            made.weight = Parameter(weight.detach().astype(dtype), name=part.weight.name)
+        if bias is not None:
+            bias = Parameter(bias.detach(), name=part.bias.name if part.bias is not None else None)
+        made.bias = bias
         return made
 
     def _bias_steps(self, inp: Tensor) -> Tensor | None:
