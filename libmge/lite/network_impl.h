@@ -120,6 +120,7 @@ private:
         std::vector<Output> outputs;
         std::shared_ptr<const mge::Program> first;   // the first program
         std::list<std::unique_ptr<Runner>> runners;  // the most recently used first
+        mge::OpenPrograms open_programs;
         IOTensors start_tensors, finish_tensors;
         bool skips_next = false;
         void note_tensors();
@@ -135,6 +136,9 @@ private:
 
     static mge::TensorSpecs input_specs(const Loaded& loaded);
     void require_shapes(const Loaded& loaded, const mge::TensorSpecs& inputs) const;
+    static mge::TensorSpecs output_specs(const Loaded& loaded, const mge::TensorSpecs& inputs);
+    static std::optional<mge::OpenProgram> open_program(Loaded& loaded, ProgramRequest request,
+                                                        OutputMemory memory);
     std::unique_ptr<Runner> make_runner(Loaded& loaded, const mge::TensorSpecs& inputs) const;
     Runner& runner_for(Loaded& loaded, const mge::TensorSpecs& inputs) const;
     Runner& bound_runner();

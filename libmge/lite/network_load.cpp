@@ -39,6 +39,12 @@ OutputMemory output_memory(const mge::CompileOptions& options, bool have_shapes)
     return may_be_bound ? OutputMemory::bound : OutputMemory::copied;
 }
 
+void allocate_outputs(mge::CompileOptions& options, OutputMemory memory) {
+    bool is_bound = memory == OutputMemory::bound || memory == OutputMemory::user;
+    options.force_output_use_user_specified_memory = is_bound;
+    options.force_output_dynamic_alloc = !is_bound;
+}
+
 void require_cpu_settings(const Settings& settings, mge::DeviceId device) {
     if (device.is_host()) return;
     if (settings.configuration.is_in_place)
@@ -243,41 +249,65 @@ void Network::NetworkImplBase::require_shapes(const Loaded& loaded, const mge::T
                                   " has fixed it to ", fixed));
 }
 
+// By output of the network.
+mge::TensorSpecs Network::NetworkImplBase::output_specs(const Loaded& loaded,
+                                                        const mge::TensorSpecs& inputs) {
+    auto all = loaded.model->output_specs(inputs);
+    mge::TensorSpecs specs;
+    for (auto& output : loaded.outputs) specs.push_back(all[output.index]);
+    return specs;
+}
+
+// A program for further sizes of the inputs, too. Its runs allocate their outputs.
+std::optional<mge::OpenProgram> Network::NetworkImplBase::open_program(Loaded& loaded, ProgramRequest request,
+                                                                       OutputMemory memory) {
+    if (memory == OutputMemory::user) return std::nullopt;
+    std::vector<mge::TensorSpecs> specs;
+    std::vector<const mge::TensorSpecs*> earlier;
+    for (auto& runner : loaded.runners)
+        if (!runner->is_open()) specs.push_back(mge::specs_of(runner->program().inputs()));
+    for (auto& each : specs) earlier.push_back(&each);
+    allocate_outputs(request.options, OutputMemory::lent);
+    return loaded.model->open(request, earlier, loaded.open_programs);
+}
+
 std::unique_ptr<Runner> Network::NetworkImplBase::make_runner(Loaded& loaded,
                                                               const mge::TensorSpecs& inputs) const {
     require_shapes(loaded, inputs);
-    auto all = loaded.model->output_specs(inputs);
+    mge::TensorSpecs specs = output_specs(loaded, inputs);
     auto& ids = loaded.model->graph().outputs();
     ProgramRequest request{.options = loaded.options,
                            .outputs = {},
                            .inputs = inputs,
                            .keeps_places = loaded.keeps_places,
                            .has_stored_options = loaded.has_stored_options};
-    mge::TensorSpecs specs;
     std::vector<size_t> computed;
     bool have_shapes = true;
     for (size_t i = 0; i < loaded.outputs.size(); ++i) {
         auto& output = loaded.outputs[i];
-        auto& spec = specs.emplace_back(all[output.index]);
-        bool is_known = spec.shape.is_known();
+        bool is_known = specs[i].shape.is_known();
         if (is_known && output.io.io_type == LITE_IO_SHAPE) continue;
         have_shapes = have_shapes && is_known;
         computed.push_back(i);
         request.outputs.push_back(ids[output.index]);
     }
-    auto memory = output_memory(loaded.options, have_shapes);
     auto& options = request.options;
-    bool is_bound = memory == OutputMemory::bound || memory == OutputMemory::user;
-    options.force_output_use_user_specified_memory = is_bound;
-    options.force_output_dynamic_alloc = !is_bound;
-    if (options.no_profiling_on_shape_change && loaded.first)
-        options = mge::with_known_algorithms(options, *loaded.first);
-    auto program = loaded.model->find(request);
+    RunnerOptions how{memory_, allocator_, output_memory(loaded.options, have_shapes), nullptr};
+    std::shared_ptr<const mge::Program> program;
+    if (auto open = open_program(loaded, request, how.output_memory)) {
+        program = std::move(open->program);
+        how.open = std::move(open->open);
+        if (how.output_memory != OutputMemory::lent) how.output_memory = OutputMemory::fitting;
+    } else {
+        allocate_outputs(options, how.output_memory);
+        if (options.no_profiling_on_shape_change && loaded.first)
+            options = mge::with_known_algorithms(options, *loaded.first);
+        program = loaded.model->find(request);
+    }
     if (!loaded.first) loaded.first = program;
     bool gives_graph_up = options.comp_node_seq_record_level == 2 && loaded.model.use_count() == 1;
     if (gives_graph_up) loaded.model->forget_nodes();
-    auto runner = std::make_unique<Runner>(std::move(program), std::move(specs), std::move(computed),
-                                           RunnerOptions{memory_, allocator_, memory});
+    auto runner = std::make_unique<Runner>(std::move(program), std::move(specs), std::move(computed), how);
     runner->profile(!profile_path_.empty());
     runner->dump_to(dump_ ? dump_->sink() : nullptr);
     return runner;
@@ -286,8 +316,9 @@ std::unique_ptr<Runner> Network::NetworkImplBase::make_runner(Loaded& loaded,
 Runner& Network::NetworkImplBase::runner_for(Loaded& loaded, const mge::TensorSpecs& inputs) const {
     auto& runners = loaded.runners;
     for (auto it = runners.begin(); it != runners.end(); ++it)
-        if (mge::specs_of((*it)->program().inputs()) == inputs) {
+        if ((*it)->is_for(inputs)) {
             runners.splice(runners.begin(), runners, it);
+            if (runners.front()->is_open()) runners.front()->expect(output_specs(loaded, inputs));
             return *runners.front();
         }
     runners.push_front(make_runner(loaded, inputs));

@@ -34,8 +34,13 @@ Runner::Runner(std::shared_ptr<const mge::Program> program, mge::TensorSpecs spe
       context_(mge::create_bound_context(program_, options.memory)),
       seen_inputs_(program_->inputs().size()),
       seen_outputs_(computed_.size()),
+      open_inputs_(is_open() ? program_->inputs().size() : 0),
       input_copies_(program_->inputs().size()),
       output_copies_(computed_.size()) {}
+
+bool Runner::is_for(const mge::TensorSpecs& inputs) const {
+    return is_open() ? options_.open->accepts(inputs) : mge::specs_of(program_->inputs()) == inputs;
+}
 
 bool Runner::is_bound_to(const std::vector<Input>& inputs, const std::vector<Output>& outputs) const {
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -48,7 +53,7 @@ bool Runner::is_bound_to(const std::vector<Input>& inputs, const std::vector<Out
 
 void Runner::bind(std::vector<Input>& inputs, std::vector<Output>& outputs) {
     for (auto* seen : {&seen_inputs_, &seen_outputs_}) std::ranges::fill(*seen, Seen{});
-    fills_ = false;
+    fills_ = is_open();
     for (size_t i = 0; i < inputs.size(); ++i) bind_input(i, inputs[i]);
     shape(outputs);
     fetches_ = !are_bound(options_.output_memory);
@@ -78,27 +83,34 @@ bool Runner::is_stored_on(const Tensor& tensor, mge::DeviceId place) const {
     return is_there && impl.view().is_dense();
 }
 
-Tensor::TensorImplBase& Runner::between(std::shared_ptr<Tensor>& tensor, const mge::PortInfo& port) const {
-    if (!tensor) {
-        tensor = make_tensor(port.device, false, options_.allocator);
-        tensor->set_layout(layout_of(port.spec));
-    }
+Tensor::TensorImplBase& Runner::between(std::shared_ptr<Tensor>& tensor, const mge::PortInfo& port,
+                                        const mge::TensorSpec& spec) const {
+    if (!tensor) tensor = make_tensor(port.device, false, options_.allocator);
+    tensor->set_layout(layout_of(spec));
     return TensorHelper::impl(*tensor);
 }
 
 void Runner::bind_input(size_t i, Input& input) {
     auto& port = program_->inputs()[i];
+    auto* impl = &TensorHelper::impl(*input.tensor);
+    const mge::TensorSpec spec = input.spec();
     if (is_stored_on(*input.tensor, port.device)) {
         input_copies_[i] = nullptr;
-        context_->bind_input(i, TensorHelper::impl(*input.tensor).address("forward"));
     } else {
         fills_ = true;
-        context_->bind_input(i, between(input_copies_[i], port).address());
+        impl = &between(input_copies_[i], port, spec);
     }
+    if (is_open())
+        open_inputs_[i] = impl->engine_tensor().with_shape(spec.shape);
+    else
+        context_->bind_input(i, impl->address("forward"));
 }
 
 void Runner::fill(std::vector<Input>& inputs) {
     if (!fills_) return;
+    // A run of an open program frees its inputs.
+    if (is_open())
+        for (size_t i = 0; i < inputs.size(); ++i) mge::bind_input(*context_, i, open_inputs_[i]);
     for (size_t i = 0; i < inputs.size(); ++i)
         if (input_copies_[i]) input_copies_[i]->copy_from(*inputs[i].tensor);
 }
@@ -137,7 +149,7 @@ void Runner::bind_output(size_t i, Output& output, const std::vector<Input>& inp
         output_copies_[i] = nullptr;
     } else {
         fetches_ = true;
-        address = between(output_copies_[i], port).address();
+        address = between(output_copies_[i], port, port.spec).address();
     }
     context_->bind_output(i, address, port.spec.bytes());
 }
@@ -152,7 +164,12 @@ void Runner::take(Output& output, const mge::Tensor& result) const {
     } else {
         Tensor::TensorImplBase held(result.device());
         held.hold(result);
-        impl.copy_from(held);
+        if (options_.output_memory == OutputMemory::fitting) impl.set_layout(held.layout());
+        if (options_.output_memory == OutputMemory::fitting && !impl.current_address() &&
+            is_stored_on(*output.tensor, result.device()))
+            impl.hold(result);
+        else
+            impl.copy_from(held);
     }
     output.tensor->update_from_implement();
 }

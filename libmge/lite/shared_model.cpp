@@ -6,6 +6,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/log.h"
+#include "libmge/graph/place.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/lite/compile_options.h"
 #include "lite/error.h"
@@ -81,6 +82,19 @@ std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& r
         options.algorithms.clear();
         return mge::Program::compile(graph, request.inputs, options);
     }
+}
+
+std::optional<mge::OpenProgram> SharedModel::open(const ProgramRequest& request,
+                                                  std::span<const mge::TensorSpecs* const> earlier,
+                                                  mge::OpenPrograms& programs) const {
+    std::lock_guard lock(mutex_);
+    if (earlier.empty() || is_forgotten_) return std::nullopt;
+    auto options = request.options;
+    options.uploads = uploads_;
+    auto graph = mge::place(graph_for(request), options.device);
+    std::vector<mge::DeviceId> places;
+    for (auto id : graph.inputs()) places.push_back(graph.value(id).device);
+    return programs.compile(graph, earlier, request.inputs, places, options);
 }
 
 void SharedModel::forget_nodes() {

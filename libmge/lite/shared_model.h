@@ -11,6 +11,7 @@
 
 #include "libmge/compile/memory/remember_constants.h"
 #include "libmge/compile/memory/upload.h"
+#include "libmge/compile/open_programs.h"
 #include "libmge/compile/program.h"
 #include "libmge/model/model.h"
 #include "libmge/model/stored_options.h"
@@ -47,6 +48,11 @@ public:
     std::vector<mge::TensorSpec> output_specs(const mge::TensorSpecs& inputs) const;
     // An existing program of another network, or a new one.
     std::shared_ptr<const mge::Program> find(const ProgramRequest& request);
+    // A program for all sizes of the axes in which inputs of `earlier` runs differ from those of the request;
+    // nullopt if there is none.
+    std::optional<mge::OpenProgram> open(const ProgramRequest& request,
+                                         std::span<const mge::TensorSpecs* const> earlier,
+                                         mge::OpenPrograms& programs) const;
     // No further programs will be compiled.
     void forget_nodes();
 

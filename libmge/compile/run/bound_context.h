@@ -12,4 +12,8 @@ namespace mge {
 std::unique_ptr<Context> create_bound_context(std::shared_ptr<const Program> program,
                                               std::shared_ptr<ContextMemory> memory = nullptr);
 
+// Binds an input of such a context. The value may have any size where the program's input has no known one.
+// It is plain and on the input's device.
+void bind_input(Context& bound_context, size_t i, const Tensor& value);
+
 }  // namespace mge

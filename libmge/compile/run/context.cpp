@@ -63,6 +63,10 @@ std::unique_ptr<Context> create_bound_context(std::shared_ptr<const Program> pro
                                              OwnPorts{.inputs = false, .outputs = false});
 }
 
+void bind_input(Context& bound_context, size_t i, const Tensor& value) {
+    static_cast<CompiledContext&>(bound_context).bind_input(i, value);
+}
+
 void Context::fill_inputs(std::span<const Tensor> inputs) {
     auto& ports = program().inputs();
     for (size_t i = 0; i < inputs.size(); ++i)

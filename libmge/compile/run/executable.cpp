@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <list>
 #include <mutex>
 #include <utility>
@@ -11,12 +10,11 @@
 #include "libmge/compile/known_algorithms.h"
 #include "libmge/compile/memory/remember_constants.h"
 #include "libmge/compile/memory/upload.h"
-#include "libmge/compile/open_graph.h"
+#include "libmge/compile/open_programs.h"
 #include "libmge/compile/program.h"
 #include "libmge/compile/run/compiled_context.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/dimension_sizes.h"
-#include "libmge/graph/edit.h"
 #include "libmge/graph/place.h"
 
 namespace mge {
@@ -38,7 +36,7 @@ struct KeptPrograms {
     std::mutex mutex;
     std::list<std::shared_ptr<KeptProgram>> list;  // most recently used first
     std::mutex running;                            // one run at a time: the contexts share memory
-    std::vector<OpenAxes> refused;                 // sets of axes for which there is no open program
+    OpenPrograms open;
     std::shared_ptr<ContextMemory> memory;
 };
 
@@ -81,12 +79,6 @@ std::vector<StorageRef> memory_given_up(const Program& program, std::span<const 
         given[output] = inputs[input].impl()->storage;
     }
     return given;
-}
-
-// The graph with these inputs, its host values not folded.
-Graph with_specs(Graph graph, const TensorSpecs& inputs) {
-    for (size_t i = 0; i < inputs.size(); ++i) graph.value(graph.inputs()[i]).spec = inputs[i];
-    return infer_again(std::move(graph));
 }
 
 // Attaches an observer to a context for the life of the scope; nullptr does nothing.
@@ -145,14 +137,6 @@ struct Executable::State {
         return next;
     }
 
-    bool may_open(std::span<const DeviceId> places) const {
-        auto& o = options;
-        return o.level >= 0 && !o.const_shape && !o.no_profiling_on_shape_change &&
-               !o.comp_node_seq_record_level && !o.force_dynamic_alloc && !o.select.profile &&
-               o.own_passes.empty() && o.extra_vardeps.empty() && o.callback_outputs.empty() &&
-               o.device.is_host() && are_on_host(places);
-    }
-
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
         Graph placed = place_inputs(infer_with_names(graph, inputs), places);
         auto next = options_of_next();
@@ -163,34 +147,16 @@ struct Executable::State {
 
     // A program for all sizes of the axes in which a kept one differs, null if there is none.
     std::shared_ptr<KeptProgram> open_program(KeptPrograms& kept, const TensorSpecs& inputs,
-                                              std::span<const DeviceId> places) {
-        if (!may_open(places)) return nullptr;
-        std::optional<OpenAxes> least;
-        auto count = [](const OpenAxes& axes) {
-            int bits = 0;
-            for (uint32_t each : axes) bits += std::popcount(each);
-            return bits;
-        };
-        for (auto& entry : kept.list) {
-            if (entry->open || !std::ranges::equal(entry->places, places)) continue;
-            auto changed = changed_axes(graph, entry->inputs, inputs);
-            if (changed && (!least || count(*changed) < count(*least))) least = changed;
-        }
-        if (!least || std::ranges::find(kept.refused, *least) != kept.refused.end()) return nullptr;
+                                              std::span<const DeviceId> places) const {
+        std::vector<const TensorSpecs*> earlier;
+        for (auto& entry : kept.list)
+            if (!entry->open && std::ranges::equal(entry->places, places)) earlier.push_back(&entry->inputs);
+        auto found = kept.open.compile(graph, earlier, inputs, places, options_of_next());
+        if (!found) return nullptr;
         auto entry = std::make_shared<KeptProgram>();
-        try {
-            Graph placed = place_inputs(with_specs(graph, inputs), places);
-            if (auto open = open_graph(std::move(placed), *least, options)) {
-                entry->program = compile_placed(open->graph, options_of_next());
-                open->graph = {};
-                entry->open = std::make_shared<OpenGraph>(std::move(*open));
-            }
-        } catch (const UserError&) {
-            // The program for these sizes reports it.
-        }
-        if (entry->open && entry->open->accepts(inputs)) return entry;
-        kept.refused.push_back(*least);
-        return nullptr;
+        entry->program = std::move(found->program);
+        entry->open = std::move(found->open);
+        return entry;
     }
 
     std::vector<DeviceId> own_places() const {
