@@ -387,11 +387,15 @@ def squeezed_if_one(x, y):
     ]
 
 
+@pytest.mark.parametrize("kernel", [8, 3])
 @pytest.mark.parametrize("is_inner", [False, True])
-def test_branches_of_different_ranks_follow_the_recording(is_inner, tmp_path):
-    """The following operator works with one of them: a layer with so many features."""
+def test_branches_of_different_ranks_follow_the_recording(is_inner, kernel, tmp_path):
+    """The following operator works with one of them: a matrix is transposed.
+
+    With the usual size of 8, or else with the least that the pooling takes.
+    """
     nodes = [
-        node("MaxPool", ["x"], ["p"], kernel_shape=[8], strides=[8]),
+        node("MaxPool", ["x"], ["p"], kernel_shape=[kernel], strides=[kernel]),
         *squeezed_if_one("p", "s"),
         node("Shape", ["s"], ["t"]),
         node("Size", ["t"], ["rank"]),
@@ -403,7 +407,8 @@ def test_branches_of_different_ranks_follow_the_recording(is_inner, tmp_path):
             then_branch=branch("u_then", "Identity", ["s"]),
             else_branch=branch("u_else", "Unsqueeze", ["s", "first"]),
         ),
-        node("Gemm", ["u", "w"], ["y"]),
+        node("Transpose", ["u"], ["v"], perm=[1, 0]),
+        node("Gemm", ["v", "w"], ["y"], transA=1),
     ]
     if is_inner:
         outer = onnx.helper.make_graph(nodes, "outer", [], [port("y", None)])
@@ -420,10 +425,10 @@ def test_branches_of_different_ranks_follow_the_recording(is_inner, tmp_path):
     outputs = [port("z" if is_inner else "y", None)]
     path = model_of(nodes, inputs, outputs, tmp_path, initializers=weights)
     more = [np.array(True)] if is_inner else []
-    for batch, length in ((1, 8), (3, 15)):
+    for batch, length in ((1, kernel), (3, 2 * kernel - 1)):
         same_as_runtime(path, np.ones((batch, 4, length), np.float32) * batch, *more)
     with pytest.raises(RuntimeError, match="remove_axis|assert_equal"):
-        load(path)(np.ones((1, 4, 16), np.float32), *more)
+        load(path)(np.ones((1, 4, 2 * kernel), np.float32), *more)
 
 
 def test_unnamed_extents_next_to_states_are_the_batch(tmp_path):

@@ -14,8 +14,6 @@ class MGE_API SymbolTable {
 public:
     using Solved = std::map<std::string, Extent, std::less<>>;
 
-    SymbolTable() = default;
-    explicit SymbolTable(Solved solved) : solved_(std::move(solved)) {}
     // Returns the symbol, or its value if it is solved. The first call for a name sets the bound.
     Extent get(const std::string& name, int64_t lower);
     // Solves a symbol, or raises its lower bound. Returns true if the guard says something new.

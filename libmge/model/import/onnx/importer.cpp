@@ -42,7 +42,7 @@ Importer::Importer(const ModelRecord& record, const std::string& label, const Op
     : record_(record),
       label_(label),
       open_(open),
-      symbols_(open.solved),
+      symbols_(open.symbols),
       inference_(builder_.graph(), symbolic_options([this](ValueId id) {
                      return SymbolicValue{input_shapes_.at(id), {}, {}};
                  })),
@@ -151,13 +151,11 @@ std::optional<OpenSizes> Importer::better_sizes() {
     inference_.follow();
     auto is_late = [](const Guard& guard) { return is_known_late(guard.a) || is_known_late(guard.b); };
     OpenSizes better = open_;
-    bool has_learned = false;
+    bool has_solved = false;
     for (auto& guard : inference_.guards())
-        if (guard.relation == Guard::Relation::equal && !is_late(guard)) has_learned |= symbols_.learn(guard);
-    if (has_learned) {
-        better.solved = symbols_.solved();
-        return better;
-    }
+        if (!is_late(guard) && symbols_.learn(guard)) has_solved |= guard.relation == Guard::Relation::equal;
+    better.symbols = symbols_;
+    if (has_solved) return better;
     std::vector<Guard> demands = inference_.guards();
     demands.insert(demands.end(), inner_guards_.begin(), inner_guards_.end());
     std::erase_if(demands, is_late);

@@ -70,12 +70,13 @@ std::optional<Built> built(Tries& tries, OpenSizes sizes) {
     return std::nullopt;
 }
 
-// The first is for most models. The others are for branches that sizes decide, and for operators that do not
-// say which sizes they want.
-constexpr int64_t usual_sizes[] = {8, 64, 224, 2, 1};
+// A graph needs one size for each dimension: runs that name no other use it, and it decides which branch is
+// read where branches give values of different ranks. No operator treats 8 in a special way. Operators that
+// refuse a rank demand no sizes; such branches mostly drop an axis of size 1, so the least size is the next.
+constexpr int64_t recorded_sizes[] = {8, 1};
 
 std::optional<Built> build(Tries& tries) {
-    for (int64_t others : usual_sizes) {
+    for (int64_t others : recorded_sizes) {
         if (auto found = built(tries, {.first = noted_batch(tries.record.model), .others = others}))
             return found;
         if (!tries.is_open) break;

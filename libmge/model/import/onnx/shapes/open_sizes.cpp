@@ -2,23 +2,29 @@
 #include "libmge/model/import/onnx/shapes/open_sizes.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "libmge/base/reflect.h"
 
 namespace mge::onnx {
 namespace {
 
-// Operators after the one that refuses a size may demand more, so usual sizes of images come first.
-constexpr int64_t candidates[] = {64, 224, 16, 32, 128, 256, 512, 1024, 2,
-                                  1,  4,   8,  24, 48,  96,  160, 384,  640};
+// Demands that cannot be solved are tried with sizes up to this one, and all with so many evaluations.
+constexpr int64_t largest_sought = 4096;
+constexpr int most_evaluations = 1 << 18;
 constexpr int most_changes = 16;
+constexpr size_t most_found = 8;
 
 class Search {
 public:
     Search(std::span<const Guard> demands, const ExtentValues& sizes) : sizes_(sizes) {
         for (auto& guard : demands) {
             auto names = symbols_of(guard.a), more = symbols_of(guard.b);
-            names.insert(names.end(), more.begin(), more.end());
-            bool is_of_sizes = std::ranges::all_of(names, [&](auto& name) { return sizes.contains(name); });
-            if (is_of_sizes) demands_.push_back({&guard, std::move(names)});
+            Names all;
+            std::ranges::set_union(names, more, std::back_inserter(all));
+            bool is_of_sizes = std::ranges::all_of(all, [&](auto& name) { return sizes.contains(name); });
+            if (is_of_sizes) demands_.push_back({&guard, std::move(all)});
         }
     }
 
@@ -34,9 +40,10 @@ public:
     }
 
 private:
+    using Names = std::vector<std::string>;
     struct Demand {
         const Guard* guard;
-        std::vector<std::string> names;
+        Names names;
     };
     static bool fails(const Demand& demand, const ExtentValues& sizes) {
         try {
@@ -60,31 +67,53 @@ private:
             return std::nullopt;
         }
     }
-    std::pair<ExtentValues, size_t> best_change(size_t now) const {
-        std::pair<ExtentValues, size_t> best{sizes_, now};
-        auto attempt = [&](const ExtentValues& sizes) {
-            if (size_t left = failures(sizes); left < best.second) best = {sizes, left};
+    // Common sizes of the symbols that meet the demand: where it is met first, from their present ones on,
+    // and below the double of that. The roundest are first, because operators after the one that refuses a
+    // size may demand more.
+    IntList sizes_for(const Demand& demand, const Names& names) {
+        ExtentValues changed = sizes_;
+        auto meets = [&](int64_t size) {
+            if (!evaluations_) return false;
+            --evaluations_;
+            for (auto& name : names) changed[name] = size;
+            return !fails(demand, changed);
         };
+        int64_t present = 1;
+        for (auto& name : names) present = std::clamp(sizes_.at(name), present, largest_sought);
+        int64_t first = names.size() == 1 ? equal_at(*demand.guard, names[0]).value_or(present) : present;
+        while (first <= largest_sought && !meets(first)) ++first;
+        if (first > largest_sought && !meets(first))
+            for (first = present; first > 0 && !meets(first);) --first;
+        IntList found;
+        for (int64_t i = 0; i < std::min(first, largest_sought); ++i)
+            if (meets(first + i)) found.push_back(first + i);
+        auto roundness = [](int64_t size) { return std::countr_zero(uint64_t(size)); };
+        std::ranges::stable_sort(found, std::greater(), roundness);
+        found.resize(std::min(found.size(), most_found));
+        return found;
+    }
+    // The symbols of a demand whose sizes change together: the sides of an image, beside a batch of 1, all of
+    // them, or one.
+    std::vector<Names> groups_of(const Names& names) const {
+        Names sides;
+        std::ranges::copy_if(names, std::back_inserter(sides),
+                             [&](auto& name) { return sizes_.at(name) > 1; });
+        std::vector<Names> groups;
+        for (const Names& group : {sides, names})
+            if (group.size() > 1) groups.push_back(group);
+        for (auto& name : names) groups.push_back({name});
+        return groups;
+    }
+    std::pair<ExtentValues, size_t> best_change(size_t now) {
+        std::pair<ExtentValues, size_t> best{sizes_, now};
         for (auto& demand : demands_) {
             if (!fails(demand, sizes_)) continue;
-            // The sides of an image change together, beside a batch of 1.
-            ExtentValues all = sizes_, sides = sizes_;
-            for (int64_t candidate : candidates) {
-                for (auto& name : demand.names) {
-                    all[name] = candidate;
-                    if (sizes_.at(name) > 1) sides[name] = candidate;
+            for (auto& names : groups_of(demand.names)) {
+                for (int64_t size : sizes_for(demand, names)) {
+                    ExtentValues changed = sizes_;
+                    for (auto& name : names) changed[name] = size;
+                    if (size_t left = failures(changed); left < best.second) best = {changed, left};
                 }
-                attempt(sides);
-                attempt(all);
-            }
-            for (auto& name : demand.names) {
-                ExtentValues changed = sizes_;
-                auto set = [&](int64_t size) {
-                    changed[name] = size;
-                    attempt(changed);
-                };
-                if (auto size = equal_at(*demand.guard, name)) set(*size);
-                for (int64_t candidate : candidates) set(candidate);
             }
             if (best.second < now) break;
         }
@@ -93,6 +122,7 @@ private:
 
     std::vector<Demand> demands_;
     ExtentValues sizes_;
+    int evaluations_ = most_evaluations;
 };
 
 }  // namespace

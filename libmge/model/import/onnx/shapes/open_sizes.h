@@ -12,7 +12,7 @@ namespace mge::onnx {
 // A dimension is a symbol: that of its name, or of its input and axis.
 struct OpenSizes {
     int64_t first = 1, others = 8;  // for symbols that are seen on a first axis, mostly a batch, and others
-    SymbolTable::Solved solved{};   // symbols that operators determine
+    SymbolTable symbols{};          // with what operators demand of them
     ExtentValues chosen{};          // other sizes by symbol
 };
 
