@@ -223,6 +223,14 @@ def test_other_operands_are_an_error(symbolic, usual, other, reason):
     assert f(*values).item() == expected
 
 
+@pytest.mark.parametrize("truth", [1, 3, "yes"])
+def test_options_of_traces_may_be_any_truth(truth):
+    options = {"symbolic": truth, "symbolic_shape": truth, "capture_as_const": truth}
+    traced = trace(lambda x: x + x.shape[0], **options)
+    assert traced(floats(1.0, 2.0)).numpy().tolist() == [3, 4]
+    assert not is_tracing() and traced.dump(io.BytesIO(), silent=True).inputs == ["arg_0"]
+
+
 @both_modes
 def test_exceptions_pass_through(symbolic):
     @trace(symbolic=symbolic)

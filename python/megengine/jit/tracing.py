@@ -149,8 +149,8 @@ class trace:
         self._copies: list[trace] = []  # that no thread calls now
         self._alone = RecordedCalls(function) if runs_alone and not record_only else None
         functools.update_wrapper(self, function, updated=())
-        self._symbolic_shape = symbolic_shape
-        self._capture_as_const = capture_as_const
+        self._symbolic_shape = bool(symbolic_shape)
+        self._capture_as_const = bool(capture_as_const)
         self._without_host = without_host
         options = {NAMES["opt_level"]: opt_level}
         fusion = graph_opt_config or GraphOptimizationConfig(None, None)
@@ -162,7 +162,7 @@ class trace:
             if config is not None:
                 options |= {NAMES[keyword]: True} | options_of(keyword, config)
         self._options = options
-        self._symbolic = symbolic
+        self._symbolic = bool(symbolic)
         self._record_only = record_only
         self._profiling = profiling
         self._profile: _mge.CallProfiler | None = None  # profile of the last call that ran a
@@ -249,8 +249,9 @@ class trace:
                 if self._trace.is_recorded and not self._record_only
                 else RecordedNames(self._trace, self._capture_as_const)
             )
-            state.tracing, state.symbolic_shape, state.names = True, self._symbolic_shape, names
             try:
+                state.symbolic_shape, state.names = self._symbolic_shape, names
+                state.tracing = True
                 result = self.__wrapped__(*args, **kwargs)
                 flat = self._flatten(result)
             except BaseException:
