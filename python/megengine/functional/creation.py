@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors made from a shape and a rule."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _mge
 from ..core.nesting import array_of
-from ..core.operands import Number, Operand, Shape
-from ..core.tensor.dtype import is_complex
+from ..core.operands import Number, Operand, Shape, beside
+from ..core.tensor.dtype import checked_dtype, is_complex
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..core.tensor.shaping import broadcast
 from ..core.tracing_state import is_recorded
@@ -82,6 +83,24 @@ def _counted_in_float32(
     return first, first + gap * (float(np.ceil((stop - start) / step)) - 0.5), gap, tensors
 
 
+def as_tensor(value: Any) -> Tensor:
+    """A Tensor of an operand; a Tensor as it is."""
+    return value if isinstance(value, _mge.Tensor) else Tensor(value)
+
+
+def as_tensors(*values: Any) -> Sequence[Tensor]:
+    """Tensors of operands, on the device of the first Tensor among them."""
+    if all(isinstance(value, _mge.Tensor) for value in values):  # nearly always
+        return values
+    with beside(*values):
+        return [as_tensor(value) for value in values]
+
+
+def _named(dtype: Any) -> Any:
+    """A dtype given by name, if Tensors can have it: operators know names of more dtypes."""
+    return checked_dtype(dtype) if isinstance(dtype, str) else dtype
+
+
 def _placed(value: Tensor, device: Any) -> Tensor:
     return value if device is None or value.device == device else value.to(device)
 
@@ -116,7 +135,7 @@ def arange(
     (first, last, gap), tensors = _bounds((start, stop, step), "arange")
     if _has_float(start, stop, step):
         first, last, gap, tensors = _counted_in_float32(first, last, gap, tensors)
-    out = _mge.ops.arange(*tensors, start=first, stop=last, step=gap, dtype=dtype)
+    out = _mge.ops.arange(*tensors, start=first, stop=last, step=gap, dtype=_named(dtype))
     return _placed(_with_gradients(out, start, step), device)
 
 
@@ -211,7 +230,7 @@ def eye(N: Any, M: int | None = None, *, dtype: Any = "float32", device: Any = N
         rows, columns = sizes if len(sizes) == 2 else (sizes[0], sizes[0])
     else:
         rows, columns = as_int(N, "eye", "N"), as_int(M, "eye", "M")
-    return _placed(_mge.ops.eye(n=rows, m=columns, dtype=dtype), device)
+    return _placed(_mge.ops.eye(n=rows, m=columns, dtype=_named(dtype)), device)
 
 
 def full(shape: Shape, value: Number | Tensor, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -241,6 +260,7 @@ def full(shape: Shape, value: Number | Tensor, *, dtype: Any = None, device: Any
         dtype = {"b": "bool", "i": "int32", "u": "int32"}.get(
             array_of(value, "full").dtype.kind, "float32"
         )
+    dtype = _named(dtype)
     sizes, target = known_or_symbolic(shape, "full")
     number = _number(value, "full", "value")
     if sizes is None:

@@ -7,6 +7,7 @@ from .. import _mge
 from ..core.operands import Pair, at_least, pair
 from ..core.tensor.dtype import is_integer
 from ..tensor import Tensor
+from .creation import as_tensors
 from .pooling import avg_pool2d, max_pool2d
 
 
@@ -28,6 +29,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_thresh: float, max_output: int | None
         >>> F.vision.nms(boxes, Tensor([0.5, 0.6, 0.7]), 0.5)
         Tensor([2 1], dtype=int32, device=xpux:0)
     """
+    boxes, scores = as_tensors(boxes, scores)
     assert boxes.ndim == 2 and boxes._tuple_shape[1] == 4, (
         f"[nms] boxes must have shape (N, 4), got {boxes._tuple_shape}"
     )
@@ -67,6 +69,7 @@ def roi_pooling(
     """
     mode = _checked_mode(mode, "roi_pooling")
     height, width = pair(output_shape, "roi_pooling", "output_shape")
+    inp, rois = as_tensors(inp, rois)
     return _mge.ops.roi_pool2d(
         inp, rois.detach(), height=height, width=width, mode=mode, scale=float(scale)
     )
@@ -114,6 +117,7 @@ def roi_align(
         pair(sample_points, who, "sample_points"),
     )
     at_least(who, 1, output_shape=cells, sample_points=samples)
+    inp, rois = as_tensors(inp, rois)
     if rois.ndim != 2 or rois._tuple_shape[1] != 5:
         raise RuntimeError(f"[{who}] rois must have shape (R, 5), got {rois._tuple_shape}")
     if rois.dtype == np.float32 and (inp.dtype == np.float16 or is_integer(inp.dtype)):
@@ -180,6 +184,8 @@ def deformable_psroi_pooling(
         >>> F.nn.deformable_psroi_pooling(x, rois, still, False, 1, 1, 1, 2, 1.0)
         Tensor([[[[1.]]]], device=xpux:0)
     """
+    if not no_trans:
+        inp, rois, trans = as_tensors(inp, rois, trans)
     if not no_trans and trans._tuple_shape[2:] != (part_size, part_size):
         raise RuntimeError(
             f"[deformable_psroi_pooling] trans has shape {trans._tuple_shape}, expected (R, 2,"

@@ -20,6 +20,7 @@ from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..core.tensor.reduction import Axis, check_axes, reduced
 from ..core.tensor.shape_arguments import as_int, as_vector, axis_list, normal_axis
 from ..tensor import Tensor
+from .creation import as_tensor, as_tensors
 
 __all__ = [
     "argmax",
@@ -285,6 +286,7 @@ def argsort(inp: Tensor, descending: bool = False) -> Tensor:
         >>> F.argsort(Tensor([3.0, 1.0, 2.0]))
         Tensor([1 2 0], dtype=int32, device=xpux:0)
     """
+    inp = as_tensor(inp)
     assert len(inp._tuple_shape) <= 2, f"[argsort] rank must be 1 or 2, got {inp.ndim}"
     return _mge.ops.sort(inp, axis=-1, descending=bool(descending))[1]
 
@@ -329,6 +331,7 @@ def topk(
         >>> F.topk(Tensor([3.0, 1.0, 2.0]), 2)[0]
         Tensor([3. 2.], device=xpux:0)
     """
+    inp = as_tensor(inp)
     if inp.ndim not in (1, 2):
         raise RuntimeError(f"[topk] rank must be 1 or 2, got {inp.ndim}")
     wanted = as_int(k, "topk", "k")
@@ -423,6 +426,7 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
+    a, b = as_tensors(a, b)
     x, y = _parts(a, axisa), _parts(b, axisb)
     parts = [x[i] * y[j] - x[j] * y[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     place = normal_axis(axisc, parts[0].ndim + 1, "cross")

@@ -14,6 +14,7 @@ from ..core.processes import distributed
 from ..core.tensor.extents import extents, reshaped_with
 from ..core.tensor.shape_arguments import known_or_symbolic
 from ..tensor import Tensor
+from .creation import as_tensor
 
 
 def batch_norm(
@@ -260,6 +261,7 @@ def layer_norm(
     _check_affine(affine, weight, bias, "layer_norm")
     wanted: Any = known_or_symbolic(normalized_shape, "layer_norm")[0]
     sizes = tuple(wanted)
+    inp = as_tensor(inp)
     if inp._tuple_shape[-len(sizes) :] != sizes:
         raise RuntimeError(f"[layer_norm] the input must end in {sizes}, got {inp._tuple_shape}")
     factors = (weight, bias) if affine else (None, None)

@@ -12,6 +12,7 @@ from ..core.tensor.dtype import is_bfloat16, is_dtype_equal
 from ..core.tensor.indexing import unravel
 from ..core.tensor.shape_arguments import normal_axis
 from ..tensor import Tensor
+from .creation import as_tensors
 
 
 def _check_mask(mask: Tensor, others: dict[str, Any], who: str) -> None:
@@ -41,6 +42,7 @@ def gather(inp: Tensor, axis: int, index: Tensor, **others: Any) -> Tensor:
     """
     if others:
         refuse_keywords("gather", others)
+    inp, index = as_tensors(inp, index)
     axis = _check_gather(inp, axis, index, "gather")
     return _mge.ops.gather(inp, index, axis=axis)
 
@@ -76,6 +78,11 @@ def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor, **others: Any
     """
     if others:
         refuse_keywords("scatter", others)
+    if not isinstance(inp, _mge.Tensor):
+        raise TypeError(
+            f"[scatter] inp must be a Tensor, which it changes in place, got {type(inp).__name__}"
+        )
+    inp, index, source = as_tensors(inp, index, source)
     axis = _check_gather(inp, axis, index, "scatter")
     if source.ndim != index.ndim:
         raise ValueError(f"[scatter] source must have rank {index.ndim}, got {source.ndim}")

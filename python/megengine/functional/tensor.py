@@ -25,6 +25,8 @@ from ..tensor import Tensor
 from .complex_numbers import complex, imag, polar, real
 from .creation import (
     arange,
+    as_tensor,
+    as_tensors,
     eye,
     full,
     full_like,
@@ -83,16 +85,9 @@ __all__ = [
 ]
 
 
-def _tensor(value: Any) -> Any:
-    """A Tensor of an operand; a Tensor as it is."""
-    return value if isinstance(value, _mge.Tensor) else Tensor(value)
-
-
 def _tensors(values: Iterable[Operand], device: Any = None) -> list[Tensor]:
     """Operands as Tensors on a device; None: the device of the first Tensor among them."""
-    values = list(values)
-    with beside(*values):
-        tensors = [_tensor(value) for value in values]
+    tensors = as_tensors(*values)
     return [t if device is None or t.device == device else copy(t, device) for t in tensors]
 
 
@@ -112,7 +107,7 @@ def broadcast_to(inp: Operand, shape: Shape) -> Tensor:
         Tensor([[1 2]
          [1 2]], dtype=int32, device=xpux:0)
     """
-    return shaping.broadcast(_tensor(inp), shape)
+    return shaping.broadcast(as_tensor(inp), shape)
 
 
 @with_hints
@@ -195,6 +190,7 @@ def split(
     """
     if others:
         refuse_keywords("split", others)
+    inp = as_tensor(inp)
     axis = normal_axis(axis, inp.ndim, "split")
     total = inp._tuple_shape[axis]
     is_count = isinstance(nsplits_or_sections, Tensor) and nsplits_or_sections.ndim == 0
@@ -233,7 +229,7 @@ def transpose(inp: Operand, pattern: Sequence[int | str]) -> Tensor:
         >>> F.transpose(Tensor([[1, 2, 3]]), (1, 0)).shape
         (3, 1)
     """
-    out: Tensor = shaping.transposed(_tensor(inp), pattern)
+    out: Tensor = shaping.transposed(as_tensor(inp), pattern)
     return out
 
 
@@ -274,7 +270,7 @@ def reshape(inp: Operand, target_shape: Shape) -> Tensor:
         Tensor([[1 2]
          [3 4]], dtype=int32, device=xpux:0)
     """
-    out: Tensor = shaping.reshaped(_tensor(inp), target_shape)
+    out: Tensor = shaping.reshaped(as_tensor(inp), target_shape)
     return out
 
 
@@ -292,7 +288,7 @@ def flatten(inp: Tensor, start_axis: int = 0, end_axis: int = -1) -> Tensor:
         >>> F.flatten(Tensor([[1, 2], [3, 4]]))
         Tensor([1 2 3 4], dtype=int32, device=xpux:0)
     """
-    return shaping.flattened(_tensor(inp), start_axis, end_axis)
+    return shaping.flattened(as_tensor(inp), start_axis, end_axis)
 
 
 @with_hints
@@ -313,7 +309,7 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int], **others: Any) -> Tensor
     """
     if others:
         refuse_keywords("expand_dims", others)
-    inp = _tensor(inp)
+    inp = as_tensor(inp)
     axes = [int(axis)] if is_whole(axis) else list(axis)
     rank = inp.ndim + len(axes)
     places: list[int] = []
@@ -341,7 +337,7 @@ def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None, **others: Any)
     """
     if others:
         refuse_keywords("squeeze", others)
-    inp = _tensor(inp)
+    inp = as_tensor(inp)
     shape = inp._tuple_shape
     if axis is None:
         axes = [k for k, size in enumerate(shape) if size == 1]
@@ -448,6 +444,7 @@ def roll(
     """
     if others:
         refuse_keywords("roll", others)
+    inp = as_tensor(inp)
     if axis is None:
         return reshaped_with(roll(flatten(inp), shift, 0), extents(inp, 0))
     axes = [int(axis)] if is_whole(axis) else list(axis)
@@ -487,7 +484,7 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
         >>> F.diag(Tensor([[1, 2], [3, 4]]))
         Tensor([1 4], dtype=int32, device=xpux:0)
     """
-    inp = as_vector(inp)
+    inp = as_vector(as_tensor(inp))
     row, column = max(-k, 0), max(k, 0)
     if inp.ndim == 2:
         rows, columns = inp._tuple_shape
@@ -534,7 +531,7 @@ def cumsum(inp: Tensor, axis: int, **others: Any) -> Tensor:
     if axis is None:
         raise TypeError("[cumsum] axis must be an integer, got None")
     try:
-        return _mge.ops.cumsum(as_vector(_tensor(inp)), axis=axis)
+        return _mge.ops.cumsum(as_vector(as_tensor(inp)), axis=axis)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 

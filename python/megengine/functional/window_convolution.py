@@ -13,6 +13,7 @@ from ..core.tensor.extents import extent, extents, extents_follow, known, reshap
 from ..core.tensor.shaping import reshaped
 from ..tensor import Tensor
 from .convolution import check_modes, sliding_window
+from .creation import as_tensors
 from .pooling import avg_pool2d
 
 
@@ -170,6 +171,7 @@ def local_conv2d(
     """
     who = "local_conv2d"
     check_modes(conv_mode, "default", who)
+    inp, weight = as_tensors(inp, weight)
     of_rank(who, 4, inp=inp)
     of_rank(who, 7, weight=weight)
     groups, height, width, channels, *kernel, outputs = weight._tuple_shape
@@ -226,6 +228,7 @@ def region_restricted_conv(
     """
     who = "region_restricted_conv"
     check_modes(conv_mode, compute_mode, who)
+    inp, weight = as_tensors(inp, weight)
     channels = inp._tuple_shape[1]
     if groups != channels or weight._tuple_shape[:3] != (channels, 1, 1):
         raise RuntimeError(

@@ -10,6 +10,7 @@ from .. import functional as F
 from ..core.operands import at_least, beside
 from ..core.tensor.extents import extents
 from ..core.tracing_state import is_recorded
+from ..functional.creation import as_tensor
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
@@ -292,6 +293,7 @@ class RNNBase(Module):
         return F.broadcast_to(hx, (extents(input, 0)[1], hx._tuple_shape[1]))
 
     def forward(self, input: Tensor, hx=None):
+        input = as_tensor(input)
         if self.batch_first:
             input = F.transpose(input, (1, 0, 2))
         if input._tuple_shape[0] == 0:

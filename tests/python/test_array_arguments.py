@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions accept NumPy arrays and lists where they take Tensors."""
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+from megengine.jit import trace
+
+SQUARE = np.array([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0], [9.0, 7.0, 8.0]], np.float32)
+IMAGE = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+BOXES = np.array([[0, 0, 2, 2], [0, 0, 2, 1.9], [3, 3, 4, 4]], np.float32)
+ROIS = np.array([[0, 1, 1, 3, 3]], np.float32)
+# A function and its arguments: arrays, or Tensors made of them.
+CASES = {
+    "argsort": (lambda x: F.argsort(x), SQUARE),
+    "cross": (lambda x, y: F.cross(x, y), SQUARE, SQUARE[::-1].copy()),
+    "cross along an axis": (lambda x: F.cross(x, x + 1, axis=0), SQUARE),
+    "diag of a matrix": (lambda x: F.diag(x, 1), SQUARE),
+    "diag of a vector": (lambda x: F.diag(x), SQUARE[0]),
+    "gather": (lambda x, at: F.gather(x, 1, at), SQUARE, np.array([[1], [0], [2]])),
+    "layer_norm": (lambda x: F.layer_norm(x, 3, affine=False), SQUARE),
+    "local_conv2d": (
+        lambda x, w: F.local_conv2d(x, w),
+        IMAGE,
+        np.ones((1, 2, 2, 1, 3, 3, 1), np.float32),
+    ),
+    "nms": (lambda b, s: F.vision.nms(b, s, 0.5), BOXES, SQUARE[0]),
+    "roi_align": (lambda x, r: F.vision.roi_align(x, r, 1), IMAGE, ROIS),
+    "roi_pooling": (lambda x, r: F.vision.roi_pooling(x, r, 1), IMAGE, ROIS),
+    "deformable_psroi_pooling": (
+        lambda x, r, t: F.nn.deformable_psroi_pooling(x, r, t, False, 1, 1, 1, 2, 1.0),
+        IMAGE,
+        ROIS,
+        np.zeros((1, 2, 1, 1), np.float32),
+    ),
+    "region_restricted_conv": (
+        lambda x, r: M.RegionRestrictedConv(1, 1, 1, 1)(x, r, r) * 0,
+        IMAGE,
+        np.zeros((1, 4, 4), np.int32),
+    ),
+    "roll": (lambda x: F.roll(x, 1, 1), SQUARE),
+    "roll of all": (lambda x: F.roll(x, 2), SQUARE),
+    "split": (lambda x: F.split(x, 3, axis=1), SQUARE),
+    "topk": (lambda x: F.topk(x, 2), SQUARE),
+    "topk_accuracy": (lambda x, y: F.topk_accuracy(x, y), SQUARE, np.array([0, 1, 1])),
+    "RNN": (lambda x: [y * 0 for y in M.RNN(3, 2)(x)], SQUARE[None]),
+    "LSTM": (lambda x: M.LSTM(3, 2)(x)[0] * 0, SQUARE[None]),
+}
+
+
+def results(values):
+    return [np.asarray(v) for v in (values if isinstance(values, (tuple, list)) else [values])]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_array_counts_as_a_tensor(name):
+    function, *arrays = CASES[name]
+    wanted = results(function(*map(mge.tensor, arrays)))
+    found = function(*arrays)
+    for value in found if isinstance(found, (tuple, list)) else [found]:
+        assert isinstance(value, mge.Tensor)
+    for have, want in zip(results(found), wanted, strict=True):
+        np.testing.assert_array_equal(have, want)
+        assert have.dtype == want.dtype
+
+
+def test_a_list_counts_as_a_tensor():
+    assert F.argsort([3.0, 1.0, 2.0]).tolist() == [1, 2, 0]
+    assert F.topk([3.0, 1.0, 2.0], 2)[0].tolist() == [3.0, 2.0]
+    assert [part.tolist() for part in F.split([1, 2, 3], 2)] == [[1, 2], [3]]
+
+
+def test_an_array_of_a_traced_function_is_new_in_each_call():
+    top = trace(lambda x: F.topk(x, 1)[0], symbolic=True)
+    assert [top(SQUARE * k).tolist() for k in (1, 2, 3)] == [
+        [[3.0 * k], [6.0 * k], [9.0 * k]] for k in (1, 2, 3)
+    ]
+
+
+def test_scatter_refuses_an_array_to_change():
+    with pytest.raises(TypeError, match=r"\[scatter\] inp must be a Tensor, which it changes"):
+        F.scatter(np.zeros((1, 2), np.float32), 1, np.array([[1]]), np.ones((1, 1)))
+    x = mge.tensor(np.zeros((1, 2), np.float32))
+    F.scatter(x, 1, np.array([[1]], np.int32), np.array([[7]], np.float32))
+    assert x.tolist() == [[0.0, 7.0]]
