@@ -202,19 +202,29 @@ class _PatientUnpickler(_Watching, pickle._Unpickler):
     dispatch[pickle.BUILD[0]] = load_build
 
 
+_MODEL = (
+    "a model, as the dump of a traced function writes it, which"
+    " megengine.utils.network.Network.load and megenginelite read"
+)
 # First bytes of files of other programs.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive, as NumPy writes them (.npz), or a checkpoint that is cut off",
     b"\x93NUMPY": "an array of NumPy's (.npy)",
     b"\x89HDF": "an HDF5 file",
     b"\x1f\x8b": "compressed by gzip",
+    b"\x89MGE\r\n": _MODEL,
+    b"mgbtest0": _MODEL,
+    b"MGBC": _MODEL,
+    b"MGBS": _MODEL,
 }
+_MODEL_AT_8 = b"mgv2"  # in MegEngine's newer models, after two lengths
 
 
 def _damage(start: bytes, error: Exception) -> DamagedFileError:
-    for magic, kind in _FOREIGN.items():
-        if start.startswith(magic):
-            return DamagedFileError(f"[load] the file is {kind}, nothing that megengine.save wrote")
+    kind = next((kind for magic, kind in _FOREIGN.items() if start.startswith(magic)), None)
+    if kind or start[8:] == _MODEL_AT_8:
+        kind = kind or _MODEL
+        return DamagedFileError(f"[load] the file is {kind}, nothing that megengine.save wrote")
     what = str(error) or type(error).__name__
     return DamagedFileError(
         f"[load] the file is damaged, or was not written by megengine.save: {what}"
@@ -267,11 +277,11 @@ def _load_plain(stream, label: str):
 def _first_bytes(stream) -> bytes:
     """The first bytes of a stream, as far as they are available without reading further."""
     if hasattr(stream, "peek"):
-        return stream.peek(9)[:9]
+        return stream.peek(12)[:12]
     if not getattr(stream, "seekable", bool)():
         return b""
     place = stream.tell()
-    start = stream.read(9)
+    start = stream.read(12)
     stream.seek(place)
     return start
 
@@ -319,7 +329,7 @@ def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False)
             return safetensors_files.Shards(f, devices.place)
         stream = opened.enter_context(open_input(f)) if is_path else f
         start = _first_bytes(stream)
-        if safetensors_files.is_safetensors(start):
+        if safetensors_files.is_safetensors(start[:9]):
             return safetensors_files.SafetensorsFile(rest_of(stream)[0], label, devices.place)
         if getattr(stream, "seekable", bool)() and torch_files.is_torch_file(stream):
             return torch_files.load_torch_file(stream, label)

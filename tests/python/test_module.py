@@ -257,6 +257,8 @@ def test_loading_is_strict_about_names_and_shapes():
         module.load_state_dict({**module.state_dict(), "extra": np.zeros(1)})
     with pytest.raises(ValueError, match="weight"):
         module.load_state_dict({"weight": np.zeros(3, np.float32)}, strict=False)
+    with pytest.raises(ValueError, match=r"got Linear; pass its state_dict\(\)"):
+        module.load_state_dict(M.Linear(2, 1))
     with pytest.raises(AssertionError, match="numpy"):
         module.load_state_dict(module.state_dict(keep_var=True))
     assert module.load_state_dict({"weight": np.zeros(2, np.float32)}, strict=False) is None

@@ -23,6 +23,7 @@ import megengine.module as M
 import megengine.quantization as Q
 from megengine.core.tensor import dtype as D
 from megengine.core.tensor.dtype import QuantDtypeMeta, _builtin_quant_dtypes
+from megengine.jit import trace
 from megengine.serialization import DamagedFileError, MissingClassError, MissingModuleError
 
 
@@ -331,11 +332,21 @@ def test_damaged_and_foreign_files_have_different_errors(tmp_path):
         assert issubclass(DamagedFileError, (pickle.UnpicklingError, EOFError))
     archive = io.BytesIO()
     np.savez(archive, a=np.zeros(2))
+    double = trace(lambda x: x * 2, symbolic=True, capture_as_const=True)
+    double(mge.Tensor([1.0]))
+    dumped = io.BytesIO()
+    double.dump(dumped)
+    models = Path(__file__).parents[1] / "data" / "megengine"
     for content, kind in (
         (archive.getvalue(), "a zip archive, as NumPy"),
         (b"\x93NUMPY\x01\x00" + bytes(20), "an array of NumPy's"),
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
         (gzip.compress(whole), "compressed by gzip"),
+        (dumped.getvalue(), "a model, .*Network.load and megenginelite"),
+        *(
+            ((models / name).read_bytes(), "a model, .*Network.load and megenginelite")
+            for name in ("attention.v1.mge", "attention.v2.mge", "attention.testcase.mge")
+        ),
         (b"some text\n", "damaged"),
     ):
         with pytest.raises(DamagedFileError, match=kind):

@@ -286,8 +286,11 @@ def test_only_tensors_are_arguments_of_a_captured_function():
     def f(x, y):
         return x
 
-    with pytest.raises(AssertionError, match="Only support tensor type args"):
+    words = "Only support tensor type args"
+    with pytest.raises(AssertionError, match=f"{words}.*: argument 1 is a int; .* by keyword"):
         f(floats(1.0), 2)
+    with pytest.raises(AssertionError, match=f"{words}.*: argument 0 is a tuple$"):
+        f((floats(1.0),), floats(1.0))  # a comma too many
 
 
 def test_only_tensors_are_results_of_a_captured_function():

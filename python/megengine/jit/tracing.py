@@ -63,6 +63,16 @@ def _warn(name: str, why: str) -> None:
     warnings.warn(f"[trace] {name} has no effect: {why}", UserWarning, stacklevel=4)
 
 
+def _only_tensors(args: tuple) -> str:
+    """Why a captured function refuses its arguments, in MegEngine's words and with the first."""
+    index, other = next((i, arg) for i, arg in enumerate(args) if not isinstance(arg, Tensor))
+    hint = "; pass what is not a Tensor by keyword" if not isinstance(other, (list, tuple)) else ""
+    return (
+        "Only support tensor type args when capture_as_const is enabled: argument"
+        f" {index} is a {type(other).__name__}{hint}"
+    )
+
+
 class trace:
     """A function that is recorded at its first call and compiled. Later calls run the Python code
     again, check each operator against the recording, and take the values from the compiled graph.
@@ -279,9 +289,7 @@ class trace:
             if len(inputs) != len(args) and not (
                 len(inputs) == len(args) - 1 and self._is_method_call(args)
             ):
-                raise AssertionError(
-                    "Only support tensor type args when capture_as_const is enabled"
-                )
+                raise AssertionError(_only_tensors(args))
             named = {name: arg for name, arg in kwargs.items() if isinstance(arg, Tensor)}
             # Their order may differ from that of the recording, which identifies them by index.
             # Positional arguments have no name, and are first.

@@ -573,13 +573,14 @@ class Module:
             given = dict(state_dict)
             missing = self._load_by(lambda name, tensor: given.pop(name, None))
             unused = sorted(given)
-        elif callable(state_dict):
+        elif callable(state_dict) and not isinstance(state_dict, Module):
             missing = self._load_by(state_dict)
             unused = []
         else:
             raise ValueError(
                 "[load_state_dict] state_dict must be a dict or a function, got"
                 f" {type(state_dict).__name__}"
+                + ("; pass its state_dict()" if isinstance(state_dict, Module) else "")
             )
         problems = []
         if missing:
