@@ -13,7 +13,9 @@ import megengine.functional as F
 from megengine import Tensor
 from megengine.core._imperative_rt import ComputingGraph, OperatorNode, VarNode
 from megengine.core._imperative_rt.common import CompNode, TensorAttr
-from megengine.core.ops.builtin import Elemwise
+from megengine.core._imperative_rt.core2 import apply
+from megengine.core.ops.builtin import Elemwise, TypeCvt
+from megengine.core.tensor import dtype as D
 from megengine.core.tensor import megbrain_graph as by_hand
 from megengine.utils import comp_graph_tools as cgtools
 from megengine.utils.network import Network
@@ -220,3 +222,51 @@ def test_types_and_parameters_in_the_words_of_graphs(kind):
     owner = net.output_vars[0].owner
     assert (owner.type, cgtools.get_opr_type(owner)) == (in_networks, kind)
     assert {name: owner.params[name] for name in params} == params
+
+
+@pytest.mark.parametrize("dtype", [D.qint8(0.1), D.quint8(0.1, 100), D.qint4(0.5)])
+def test_quantised_values(dtype):
+    """Inputs, constants, results and conversions keep the scale."""
+    graph = by_hand.Graph()
+    x = by_hand.InputNode(device="xpux", dtype=dtype, shape=(3,), graph=graph)
+    real = by_hand.InputNode(device="xpux", dtype="float32", shape=(3,), graph=graph)
+    steps = Tensor([1.0, -0.5, 2.0]).astype(dtype)
+    outputs = [
+        x.outputs[0],
+        x.outputs[0].astype("float32"),
+        apply(TypeCvt(dtype=dtype), real.outputs[0])[0],
+        F.concat([x.outputs[0], graph.make_const(steps)]).reshape(2, 3).astype("float32"),
+    ]
+    nodes = [by_hand.OutputNode(var) for var in outputs]
+    run = graph.compile(*[node.outputs[0] for node in nodes])
+    run.execute()
+    x.set_value(steps)
+    real.set_value(Tensor([1.0, -0.5, 2.0]))
+    same, floats, converted, joined = (node.get_value() for node in nodes)
+    run.wait()
+    wanted = steps.astype("float32").numpy()
+    assert same.dtype == converted.dtype == dtype
+    for found in (floats, same.astype("float32"), converted.astype("float32"), joined[1]):
+        np.testing.assert_allclose(found.numpy(), wanted)
+
+
+def test_complex_values():
+    graph = by_hand.Graph()
+    x = graph.make_const([1.0, 2.0])
+    z = F.complex(x, x) * F.complex(x, -x) + 1
+    assert z.dtype == np.complex64
+    assert F.real(z).numpy().tolist() == [3, 9] and F.imag(z).numpy().tolist() == [0, 0]
+
+
+def test_networks_take_quantised_inputs_and_constants():
+    dtype = D.qint8(0.25)
+    net, file = Network(), io.BytesIO()
+    x = net.make_input_node((2,), dtype, name="x")
+    y = F.concat([x, net.make_const(Tensor([3.0]).astype(dtype), name="c")]).astype("float32")
+    y.name = "y"
+    net.add_output(y)
+    assert x.dtype == dtype
+    net.dump(file)
+    file.seek(0)
+    steps = Tensor([1.0, -1.5]).astype(dtype).numpy()
+    assert cgtools.GraphInference(file).run(steps)["y"].tolist() == [1, -1.5, 3]

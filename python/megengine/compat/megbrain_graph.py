@@ -210,7 +210,7 @@ class InputNode:
 
     def set_value(self, value) -> None:
         """Set the input of the next run: a Tensor or an array."""
-        self.graph.feeds[self.name] = at_least_vector(value, self.var.dtype)
+        self.graph.feeds[self.name] = at_least_vector(value, self.var.dtype)._plain()
         self.graph.results.clear()
 
     def reset(self) -> None:
@@ -244,7 +244,8 @@ class OutputNode:
         """
         if self.var.id not in self.graph.results:
             _run(self.graph, self.outputs)
-        return self.graph.results[self.var.id]
+        found, meaning = self.graph.results[self.var.id], self.var._meaning
+        return found if meaning is None else found._meant_as(meaning)
 
     def reset(self) -> None:
         """Forget the value of the last run."""

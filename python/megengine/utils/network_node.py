@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operator_classes import CLASSES, operator_class
+from ..core.tensor.dtype import is_quantize
 from ..core.tracing_state import state
 from ..files.opening import open_input
 from ..tensor import Tensor
@@ -38,6 +39,7 @@ class OpenGraph(_mge.Graph):
         super().__init__(data, label, key)
         self._variables: WeakValueDictionary[int, VarNode] = WeakValueDictionary()
         self._operators: WeakValueDictionary[int, OpNode] = WeakValueDictionary()
+        self._meanings: dict[int, Any] = {}  # dtypes of quantised inputs and constants
         # By other graph: its change count at the time of the copy, and the copied numbers here.
         self._copied: WeakKeyDictionary[OpenGraph, tuple[int, dict[int, int]]] = WeakKeyDictionary()
         self._version = 0
@@ -72,7 +74,24 @@ class OpenGraph(_mge.Graph):
         if found is None:
             found = super(VarNode, VarNode).__new__(VarNode)
             self.rebind(found, number)
+            if number in self._meanings:
+                found._meant_as(self._meanings[number])
         return found
+
+    def add_input(self, name: str, dtype, shape: list[int], device=None) -> int:
+        """Add an input, also of a quantised dtype; returns its number."""
+        if not is_quantize(dtype):
+            return super().add_input(name, dtype, shape, device)
+        number = super().add_input(name, np.dtype(dtype).type, shape, device)
+        self._meanings[number] = np.dtype(dtype)
+        return number
+
+    def add_constant(self, tensor: Tensor, name: str) -> int:
+        """Add a constant, also of a quantised dtype; returns its number."""
+        number = super().add_constant(tensor, name)
+        if tensor._meaning is not None:
+            self._meanings[number] = tensor._meaning
+        return number
 
     def operator(self, number: int) -> "OpNode":
         """The object for an operator, by the number of its first output."""
@@ -97,9 +116,18 @@ class OpenGraph(_mge.Graph):
         old = vars(variable).get("_number")
         if self._variables.get(old) is variable:
             del self._variables[old]
+        self._bind(variable, number)
+        self._variables[number] = variable
+
+    def _bind(self, variable: "VarNode", number: int) -> None:
         self.bind(variable, number)
         variable._graph, variable._number = self, number
-        self._variables[number] = variable
+
+    def plain(self, number: int) -> "VarNode":
+        """A further object for a value, without the meaning of its elements."""
+        made = super(VarNode, VarNode).__new__(VarNode)
+        self._bind(made, number)
+        return made
 
     def refresh(self) -> None:
         """After a change to the graph: shapes may be others."""
@@ -116,8 +144,13 @@ class OpenGraph(_mge.Graph):
         """
         if not isinstance(variable, Tensor):
             raise TypeError(f"expected a VarNode or a Tensor, got {type(variable).__name__}")
-        if not isinstance(variable, VarNode) or variable.graph is self:
-            return self.id_of(variable)
+        if not isinstance(variable, VarNode):
+            number = self.id_of(variable)
+            if variable._meaning is not None:
+                self._meanings[number] = variable._meaning
+            return number
+        if variable.graph is self:
+            return variable._number
         source = variable.graph
         version, known = self._copied.get(source, (source._version, {}))
         if version != source._version:
@@ -330,6 +363,9 @@ class VarNode(NetworkNode, Tensor):
             array([3], dtype=int32)
         """
         return _mge.ops.shape_of(self)[axis].reshape(1)
+
+    def _plain(self) -> "VarNode":
+        return self if self._meaning is None else self.graph.plain(self._number)
 
     def _reset(self, other) -> None:
         """Make this object represent the other value."""
