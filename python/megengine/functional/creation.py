@@ -85,7 +85,7 @@ def _counted_in_float32(
 
 def as_tensor(value: Any) -> Tensor:
     """A Tensor of an operand; a Tensor as it is."""
-    return value if isinstance(value, _mge.Tensor) else Tensor(value)
+    return value if isinstance(value, Tensor) else Tensor(value)
 
 
 def as_tensors(*values: Any) -> Sequence[Tensor]:
