@@ -292,6 +292,8 @@ std::unique_ptr<Runner> Network::NetworkImplBase::make_runner(Loaded& loaded,
         request.outputs.push_back(ids[output.index]);
     }
     auto& options = request.options;
+    // The check of a first run would read all weights again for each new shape.
+    if (loaded.first) options.var_sanity_check_first_run = false;
     RunnerOptions how{memory_, allocator_, output_memory(loaded.options, have_shapes), nullptr};
     std::shared_ptr<const mge::Program> program;
     if (auto open = open_program(loaded, request, how.output_memory)) {
