@@ -154,6 +154,17 @@ def test_stream_accepts_parameters_on_its_device_only():
         stream.multinomial(elsewhere, 1)
 
 
+def test_streams_permute_tensors_of_any_device():
+    for place in ("xpux", "cpu1", "cpu2"):
+        stream, again = RNG(seed=1, device="cpu1"), RNG(seed=1, device="cpu1")
+        rows = mge.Tensor(np.arange(18.0).reshape(6, 3), device=place)
+        found = stream.permutation(rows)
+        again.shuffle(rows)
+        assert found.device == rows.device == place
+        np.testing.assert_array_equal(found.numpy(), rows.numpy())
+        assert sorted(rows.numpy()[:, 0]) == [0, 3, 6, 9, 12, 15]
+
+
 def test_samples_have_no_gradient_but_sorted_values_do():
     x = mge.Tensor([1.0, 2.0, 3.0])
     with mge.autodiff.GradManager().attach(x) as gm:

@@ -158,7 +158,7 @@ class RNG:
             n: how many, or the Tensor.
             dtype: dtype of the numbers.
         Returns:
-            Vector of n numbers, or a Tensor of the shape of ``n``.
+            Vector of n numbers, or a Tensor of the shape of ``n`` on its device.
         Raises:
             AssertionError: ``n`` is negative, or neither an integer nor a Tensor.
         Example:
@@ -166,8 +166,9 @@ class RNG:
             (3,)
         """
         if isinstance(n, Tensor) and n.ndim > 0:
-            self._check_device("permutation", "n", n)
             order = _mge.ops.permutation(self._next_state(n), n=n._tuple_shape[0], dtype="int32")
+            if order.device != n.device:  # the stream's device
+                order = order.to(n.device)
             return _mge.ops.take(n, order, axes=[0])
         assert isinstance(n, Tensor) or is_whole(n), (
             f"[permutation] n must be an integer or a Tensor, got {n!r}"
