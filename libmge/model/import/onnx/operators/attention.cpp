@@ -114,6 +114,19 @@ Tensor in_precision(const Site& site, const Tensor& scores) {
     return as_dtype(scores, *dtype);
 }
 
+// Several heads of queries may share one of keys.
+Tensor scores_of(const Site& site, const Tensor& queries, const Tensor& keys) {
+    int64_t heads = heads_of(queries), shared = heads_of(keys);
+    if (!shared || heads % shared)
+        invalid("its ", counted(heads, "query head"), " cannot share ", counted(shared, "key head"));
+    auto width = find_extent(queries, 3);
+    if (!width) unsupported("heads of an open width");
+    double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
+    Tensor right = ops::repeated_heads(keys, heads / shared);
+    return ops::matmul(ops::mul(queries, number(queries, scale)), ops::mul(right, number(right, scale)),
+                       {.transpose_b = true});
+}
+
 // The steps one by one: intermediate results are needed, or the operator does not support them.
 Tensors composed(const Site& site) {
     Tensor queries = with_heads(site, 0, "q_num_heads");
@@ -121,16 +134,7 @@ Tensors composed(const Site& site) {
     if (site.has(4)) keys = ops::concat({site.in(4), keys}, {.axis = 2});
     if (site.has(5)) values = ops::concat({site.in(5), values}, {.axis = 2});
     Tensors present{keys, values};
-    int64_t heads = heads_of(queries), shared = heads_of(keys);
-    if (!shared || heads % shared)
-        invalid("its ", counted(heads, "query head"), " cannot share ", counted(shared, "key head"));
-    auto width = find_extent(queries, 3);
-    if (!width) unsupported("heads of an open width");
-    double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
-    Tensor allowed = allowed_keys(site, queries, keys);
-    Tensor right = ops::repeated_heads(keys, heads / shared);
-    Tensor scores = ops::matmul(ops::mul(queries, number(queries, scale)),
-                                ops::mul(right, number(right, scale)), {.transpose_b = true});
+    Tensor allowed = allowed_keys(site, queries, keys), scores = scores_of(site, queries, keys);
     if (double cap = site.attributes.number("softcap", 0); cap > 0)
         scores = ops::mul(ops::tanh(ops::div(scores, number(scores, cap))), number(scores, cap));
     int64_t mode = site.attributes.integer("qk_matmul_output_mode", plain);
@@ -146,7 +150,8 @@ Tensors composed(const Site& site) {
     if (mode == biased) shown = scores;
     Tensor weights = probabilities(in_precision(site, scores));
     if (mode == normalised) shown = weights;
-    Tensor y = ops::matmul(as_dtype(weights, queries.dtype()), ops::repeated_heads(values, heads / shared));
+    values = ops::repeated_heads(values, heads_of(queries) / heads_of(keys));
+    Tensor y = ops::matmul(as_dtype(weights, queries.dtype()), values);
     if (site.rank(0) == 3) y = side_by_side(y);
     return {y, present[0], present[1], as_dtype(shown, queries.dtype())};
 }
@@ -235,20 +240,12 @@ Tensors import_flex_attention(const Site& site) {
     bool is_plain = !site.attributes.has("score_mod") && !site.attributes.has("prob_mod");
     if (is_plain && is_fused(site)) return {fused(site)[0]};
     Tensor queries = site.in(0), keys = site.in(1), values = site.in(2);
-    int64_t heads = heads_of(queries), shared = heads_of(keys);
-    if (!shared || heads % shared)
-        invalid("its ", counted(heads, "query head"), " cannot share ", counted(shared, "key head"));
-    auto width = find_extent(queries, 3);
-    if (!width) unsupported("heads of an open width");
-    double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
-    keys = ops::repeated_heads(keys, heads / shared);
-    Tensor scores = ops::matmul(ops::mul(queries, number(queries, scale)),
-                                ops::mul(keys, number(keys, scale)), {.transpose_b = true});
+    Tensor scores = scores_of(site, queries, keys);
     scores = site.attributes.has("softmax_precision") ? in_precision(site, scores)
              : scores.dtype() == DType::f64           ? scores
                                                       : as_dtype(scores, DType::f32);
     Tensor weights = modified(site, "prob_mod", softmax_along(modified(site, "score_mod", scores), -1));
-    values = ops::repeated_heads(as_dtype(values, weights.dtype()), heads / shared);
+    values = ops::repeated_heads(as_dtype(values, weights.dtype()), heads_of(queries) / heads_of(keys));
     return {as_dtype(ops::matmul(weights, values), queries.dtype())};
 }
 
