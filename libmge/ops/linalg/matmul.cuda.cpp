@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul.cuda.h"
 
-#include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul.h"
@@ -42,7 +41,7 @@ cuda::MatmulArguments arguments_of(const Problem& p) {
     for (int axis = 0; axis < x.axes; ++axis) x.batch[axis] = g.batch[axis];
     set_batch_strides(g, g.a_batch, g.m * g.k, x.a_batch_stride);
     set_batch_strides(g, g.b_batch, g.k * g.n, x.b_batch_stride);
-    x.activation = cuda::device_activation(p.as<Matmul::Params>().activation);
+    x.activation = p.as<Matmul::Params>().activation;
     auto is_wide = [&](Input i) { return p.has_input(i) && p.inputs[i].dtype != p.inputs[a].dtype; };
     x.is_bias_wide = is_wide(bias);
     x.is_residual_wide = is_wide(residual);

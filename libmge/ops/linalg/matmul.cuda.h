@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/kernel/cuda/activation.h"
+#include "libmge/kernel/activation_enum.h"
 #include "libmge/kernel/cuda/products.h"
 #include "libmge/kernel/cuda/types.h"
 

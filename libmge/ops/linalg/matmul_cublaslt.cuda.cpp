@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "libmge/device/cuda/cublaslt.h"
-#include "libmge/kernel/cuda/device_activation.h"
+#include "libmge/kernel/activation.h"
 #include "libmge/kernel/cuda/epilogue.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -264,7 +264,7 @@ Prepared prepare(const PrepareContext& context) {
         s.epilogue.numel = p.outputs[0].numel();
         s.epilogue.channels = geometry_of(p).n;
         s.epilogue.inner = 1;
-        s.epilogue.activation = cuda::device_activation(activation);
+        s.epilogue.activation = activation;
     }
     s.tiled = tiled_matmul().prepare(context);
     size_t workspace = s.workspace ? s.workspace + workspace_alignment : 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/conv2d.cuda.h"
 
-#include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
@@ -28,8 +27,7 @@ Prepared prepared(const Problem& p, const ConvGeometry& g, const cuda::ProductEx
     State state{p.outputs[0].dtype};
     state.arguments.conv = device_extents(g, *order_of_images(p));
     state.arguments.extents = extents;
-    if (p.op == Conv2d::name)
-        state.arguments.activation = cuda::device_activation(p.as<Conv2d::Params>().activation);
+    if (p.op == Conv2d::name) state.arguments.activation = p.as<Conv2d::Params>().activation;
     return Prepared::make(state, size_t(extents.part_bytes()));
 }
 

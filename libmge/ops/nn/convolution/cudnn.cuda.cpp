@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/epilogue.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/ops/nn/convolution/cudnn_operations.cuda.h"
@@ -68,7 +67,7 @@ cuda::EpilogueArguments epilogue_of(const Problem& p, const CudnnConvolution& c)
     x.numel = p.outputs[0].numel();
     x.channels = g.groups * g.oc;
     x.inner = c.order == ImageOrder::plain ? g.out[0] * g.out[1] : 1;
-    x.activation = cuda::device_activation(conv_epilogue(p).activation);
+    x.activation = conv_epilogue(p).activation;
     return x;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
@@ -59,7 +58,7 @@ Prepared prepare(const PrepareContext& context) {
     State state{p.outputs[0].dtype};
     auto& a = state.arguments;
     a.conv = device_extents(g, order);
-    a.activation = cuda::device_activation(p.as<Conv2d::Params>().activation);
+    a.activation = p.as<Conv2d::Params>().activation;
     a.row_groups = cuda::divisor_of(std::max<int64_t>(row_groups(g), 1));
     a.of_plane = row_groups(g) * g.out[1];
     a.pack = 1;

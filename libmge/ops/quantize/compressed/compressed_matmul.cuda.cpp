@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/compressed/compressed_matmul.h"
 
-#include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul.cuda.h"
@@ -20,7 +19,7 @@ cuda::CompressedMatmulArguments arguments_of(const Problem& p) {
     cuda::CompressedMatmulArguments a{};
     a.weight = cuda::expand_arguments(weight);
     a.extents = {rows_of_x(p), weight.rows, weight.columns};
-    a.activation = cuda::device_activation(params.activation);
+    a.activation = params.activation;
     return a;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 
-#include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/device_extents.cuda.h"
@@ -72,7 +71,7 @@ cuda::StepConvArguments step_arguments(const Problem& problem, ImageOrder order)
         a.residual_type = cuda::type_index(problem.inputs[Conv::residual].dtype);
     a.is_scale_per_channel = problem.has_input(Conv::scale) && problem.inputs[Conv::scale].numel() > 1;
     a.is_even = p.rounding == StepRounding::half_even;
-    a.activation = cuda::device_activation(p.activation);
+    a.activation = p.activation;
     return a;
 }
 
