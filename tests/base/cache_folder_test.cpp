@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -60,7 +61,9 @@ TEST_F(CacheFolder, RefusesFolderOfAnotherUser) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
     std::filesystem::create_directory(own_);
     ::chmod(own_.c_str(), 0700);
-    ASSERT_EQ(::chown(own_.c_str(), 12345, 12345), 0);
+    int failure = ::chown(own_.c_str(), 12345, 12345) == 0 ? 0 : errno;
+    if (failure == EINVAL) GTEST_SKIP() << "this user namespace has a single user";
+    ASSERT_EQ(failure, 0);
     EXPECT_EQ(found(), std::nullopt);
     EXPECT_EQ(cache_folder({{}, {}, own_, "/proc/nonexistent"}), std::nullopt) << "a home of another user";
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -47,7 +48,9 @@ TEST_F(OwnFolder, IsAFolder) {
 
 TEST_F(OwnFolder, BelongsToThisUser) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
-    ASSERT_EQ(::chown(path_.c_str(), 12345, 12345), 0);
+    int failure = ::chown(path_.c_str(), 12345, 12345) == 0 ? 0 : errno;
+    if (failure == EINVAL) GTEST_SKIP() << "this user namespace has a single user";
+    ASSERT_EQ(failure, 0);
     EXPECT_EQ(met(0700), "none");
 }
 

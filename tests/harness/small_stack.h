@@ -5,15 +5,19 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <functional>
 
 namespace mge::test {
 
-// Runs `work` on a stack of `bytes`. An overflow ends the program.
+// Runs `work` on a stack of `bytes`, or of the least that the system permits. An overflow ends the program.
 inline void on_small_stack(std::function<void()> work, size_t bytes = 64 << 10) {
     pthread_attr_t attributes;
     pthread_t thread;
     ASSERT_EQ(pthread_attr_init(&attributes), 0);
+    bytes = std::max(bytes, size_t(::sysconf(_SC_THREAD_STACK_MIN)));  // 128 KiB on 64-bit Arm
     ASSERT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
     auto run = [](void* work) -> void* {
         (*static_cast<std::function<void()>*>(work))();
