@@ -13,6 +13,7 @@
 
 #include "libmge/mge.h"
 #include "libmge/op/subgraph.h"
+#include "tests/emulator.h"
 #include "tests/harness/expect_error.h"
 #include "tests/passes/same_graph.h"
 
@@ -145,6 +146,7 @@ TEST(SharedMemory, TwoRunsAtOnceAreAnError) {
 
 // The run was the parent's, on a thread that the child does not have.
 TEST(SharedMemory, IsFreeInAChildMadeDuringARun) {
+    if (runs_in_qemu()) GTEST_SKIP() << qemu_forks;
 #ifdef __SANITIZE_THREAD__
     GTEST_SKIP() << "the sanitizer identifies threads by addresses, which a child of fork() reuses";
 #endif
