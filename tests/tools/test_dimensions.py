@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open dimensions by name: --dim of the tools, their reports, and files that keep the names."""
 
+import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 OK, USAGE = 0, 2
 SHORT = ("--iter", "1", "--warmup-iter", "0")
@@ -148,3 +149,39 @@ def test_an_error_of_shapes_names_the_dimension(run_tool, model):
     broadcast = "x:#rand(0,1,2,5,4);y:#rand(0,1,2,1,4)"
     done = run_tool("load_and_run", model, "--input", broadcast, *SHORT)
     assert done.code == OK and "differ in the size of dimension 'seq'" in done.err
+
+
+@pytest.mark.parametrize("flags", [(), ("--lite",)])
+def test_prompts_of_several_lengths(run_tool, tmp_path, flags):
+    """Later lengths use the weights that the first has packed."""
+    weights = np.random.default_rng(0).standard_normal((2, 128, 128), np.float32) / 16
+    nodes = [
+        helper.make_node("MatMul", ["x", "first"], ["inner"]),
+        helper.make_node("Relu", ["inner"], ["rest"]),
+        helper.make_node("MatMul", ["rest", "second"], ["y"]),
+    ]
+    ports = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["new", 128]) for name in ("x", "y")
+    ]
+    constants = [
+        numpy_helper.from_array(w, name)
+        for w, name in zip(weights, ("first", "second"), strict=True)
+    ]
+    graph = helper.make_graph(nodes, "prompt", ports[:1], ports[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    onnx.save(model, tmp_path / "prompt.onnx")
+    lengths = ",".join(f"({n},128)" for n in (1, 5, 6, 64, 200, 5))
+    compared = () if flags else ("--compare-with", "reference")
+    done = run_tool(
+        "load_and_run",
+        tmp_path / "prompt.onnx",
+        "--shapes",
+        f"x:{lengths}",
+        *compared,
+        *flags,
+        *SHORT,
+    )
+    assert done.code == OK, done.err
+    sizes = [shapes(test["outputs"])["y"][0] for test in done.result["tests"]]
+    assert sizes == [1, 5, 6, 64, 200, 5]

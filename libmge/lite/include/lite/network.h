@@ -159,7 +159,8 @@ public:
     Network& set_finish_callback(const FinishCallback& finish_callback);
 
     // After loading. Starts a run with the current inputs and returns. Waits for an earlier run first. Input
-    // shapes may differ from those of the last run: the network is then compiled for them once.
+    // shapes may differ from those of the last run: the network is then compiled for them once, or for all
+    // sizes of a dimension such as the length of a language model's past.
     void forward();
     // After loading. Waits until the run has ended, and throws its errors. The outputs are valid until the
     // next run.
