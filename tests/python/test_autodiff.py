@@ -12,6 +12,7 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
+import megengine.optimizer as optim
 from megengine import Tensor, _mge
 from megengine.autodiff import Function, GradManager, get_backwarding_grad_manager, no_grad
 
@@ -162,6 +163,13 @@ def test_the_running_manager_is_known_in_callbacks():
     with gm:
         gm.backward(x * 2)
     assert seen == [gm] and get_backwarding_grad_manager() is None
+
+
+def test_a_module_is_no_tensor_to_attach():
+    net = M.Linear(1, 1)
+    for use in (GradManager().attach, lambda net: optim.SGD(net, lr=0.1)):
+        with pytest.raises(TypeError, match=r"got Linear; pass its parameters\(\)"):
+            use(net)
 
 
 def test_attaching_does_not_keep_alive():

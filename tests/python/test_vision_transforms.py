@@ -214,3 +214,15 @@ def test_shorter_side_determines_the_longer_one(size):
 def test_half_pixels_round_to_even_as_in_megengine():
     image = np.zeros((10, 25, 3), np.uint8)
     assert T.ShortestEdgeResize(5, 100).apply(image).shape == (5, 12, 3)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [T.Resize(8), T.ShortestEdgeResize(8, 16), T.RandomResizedCrop(8), T.ToMode()],
+    ids=lambda transform: type(transform).__name__,
+)
+def test_other_things_than_images_are_refused(transform):
+    with pytest.raises(ValueError, match=r"3 dims, but got 2 dims; image\[\.\.\., np\.newaxis\]"):
+        transform.apply(np.zeros((9, 9), np.uint8))
+    with pytest.raises(TypeError, match=r"got Picture; np\.asarray converts"):
+        transform.apply(type("Picture", (), {})())

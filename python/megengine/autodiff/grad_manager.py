@@ -109,6 +109,7 @@ class GradManager(Recording):
             The manager.
         Raises:
             AssertionError: one of them is not a floating Tensor.
+            TypeError: ``tensors`` is a module.
         Example:
             >>> x = Tensor([3.0])
             >>> gm = GradManager().attach(x, callbacks=lambda tensor, grad: grad / 2)
@@ -117,6 +118,11 @@ class GradManager(Recording):
             >>> x.grad.numpy().tolist()
             [3.0]
         """
+        if hasattr(tensors, "parameters"):
+            raise TypeError(
+                f"[GradManager] attach wants Tensors, got {type(tensors).__name__}; pass its"
+                " parameters()"
+            )
         tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         if callbacks is None:
             callbacks = []

@@ -46,6 +46,7 @@ class Optimizer(metaclass=ABCMeta):
             raise TypeError(
                 "params argument given to the optimizer should be Parameter or iterable of"
                 f" Parameters or dicts, got {type(params).__name__}"
+                + ("; pass its parameters()" if hasattr(params, "parameters") else "")
             )
         self.param_groups = []
         groups = list(params)

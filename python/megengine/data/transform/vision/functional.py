@@ -7,6 +7,7 @@ OpenCV (``pip install opencv-python-headless``) is opened by the first function 
 import functools
 import random
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,27 @@ from ....core.opencv import opencv
 # OpenCV's numbers for interpolations.
 INTER_NEAREST = 0
 INTER_LINEAR = 1
+
+
+def check_image(image: Any) -> None:
+    """Check that a value is an image (H, W, C).
+
+    Args:
+        image: any value.
+    Raises:
+        TypeError: it is not an array.
+        ValueError: it has other than three dimensions.
+    Example:
+        >>> check_image(np.zeros((4, 4, 1)))
+    """
+    if not isinstance(image, np.ndarray):
+        raise TypeError(
+            f"image must be an array (H, W, C), got {type(image).__name__};"
+            " np.asarray converts an image of Pillow"
+        )
+    if image.ndim != 3:
+        hint = "; image[..., np.newaxis] has the channel of a grey one" if image.ndim == 2 else ""
+        raise ValueError(f"image must have 3 dims, but got {image.ndim} dims{hint}")
 
 
 def wrap_keepdims(func: Callable) -> Callable:
@@ -36,8 +58,7 @@ def wrap_keepdims(func: Callable) -> Callable:
 
     @functools.wraps(func)
     def wrapper(image: np.ndarray, *args, **kwargs) -> np.ndarray:
-        if image.ndim != 3:
-            raise ValueError(f"image must have 3 dims, but got {image.ndim} dims")
+        check_image(image)
         native = np.asarray(image, image.dtype.newbyteorder("="))
         result = func(native, *args, **kwargs)
         return result if result.ndim == 3 else result[:, :, np.newaxis]

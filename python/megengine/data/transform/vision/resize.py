@@ -24,7 +24,9 @@ class _Resizing(VisionTransform):
         raise NotImplementedError
 
     def apply(self, input: Any) -> Any:
-        height, width, _ = self._get_image(input).shape
+        image = self._get_image(input)
+        F.check_image(image)
+        height, width, _ = image.shape
         self._from, self._to = (height, width), self._size_for(height, width)
         return super().apply(input)
 
@@ -204,7 +206,9 @@ class RandomResizedCrop(_Resizing):
         self._corner = (0, 0)
 
     def apply(self, input: Any) -> Any:
-        height, width, _ = self._get_image(input).shape
+        image = self._get_image(input)
+        F.check_image(image)
+        height, width, _ = image.shape
         y, x, *self._from = self._window(height, width)
         self._from, self._to, self._corner = tuple(self._from), self.output_size, (y, x)
         return VisionTransform.apply(self, input)

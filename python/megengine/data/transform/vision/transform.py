@@ -13,6 +13,7 @@ import numpy as np
 
 from ....core.counted import counted
 from ....core.public_home import set_public_home
+from . import functional as F
 from .base import Compose, PixelTransform, VisionTransform
 from .colour import (
     BrightnessTransform,
@@ -116,6 +117,7 @@ class ToMode(VisionTransform):
         self.mode = mode
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        F.check_image(image)
         return np.ascontiguousarray(np.rollaxis(image, 2))
 
     def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
