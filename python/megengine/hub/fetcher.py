@@ -31,11 +31,16 @@ _LONGEST = 3600.0
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 
 
-def _git(*arguments: str, folder: str | None = None, silent: bool) -> str | None:
-    """Returns the output of git; None if it failed, which it reports on the terminal unless silent.
+class _GitFailed(Exception):
+    """A command of git failed; the message is its reason, if its output was captured."""
+
+
+def _git(*arguments: str, folder: str | None = None, silent: bool) -> str:
+    """Returns the output of git, whose errors go to the terminal unless silent.
 
     Raises:
         GitPullError: git does not end in time.
+        _GitFailed: git failed.
     """
     environment = {**_STANDSTILL, **os.environ, "GIT_TERMINAL_PROMPT": "0"}
     try:
@@ -45,13 +50,16 @@ def _git(*arguments: str, folder: str | None = None, silent: bool) -> str | None
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL if silent else None,
+            stderr=subprocess.PIPE if silent else None,
             text=True,
             timeout=_LONGEST,
         )
     except subprocess.TimeoutExpired:
         raise GitPullError(f"git {arguments[0]} did not end within {_LONGEST:g} seconds") from None
-    return result.stdout.strip() if result.returncode == 0 else None
+    if result.returncode != 0:
+        lines = (result.stderr or "").strip().splitlines() or [""]
+        raise _GitFailed(next((line for line in lines if line.startswith("fatal:")), lines[-1]))
+    return result.stdout.strip()
 
 
 class RepoFetcherBase:
@@ -122,8 +130,13 @@ class RepoFetcherBase:
             which = ["--depth=1", "--branch", branch] if commit is None else ["--no-checkout"]
             if shutil.which("git") is None:
                 raise GitPullError("git is not installed; repositories are fetched by it.")
-            if _git("clone", *which, "--", url, new, silent=silent) is None:
-                raise GitPullError(f"{url} cannot be cloned: check its name and branch {branch!r}.")
+            try:
+                _git("clone", *which, "--", url, new, silent=silent)
+            except _GitFailed as failure:
+                raise GitPullError(
+                    f"{url} cannot be cloned: check its name, the branch {branch!r} and the"
+                    + (f" network. git reports: {failure}" if str(failure) else " network.")
+                ) from None
             if commit is not None:
                 _checkout(new, url, commit, silent)
             _put(new, folder, None if use_cache else os.path.join(parent, "before"))
@@ -148,13 +161,14 @@ def _put(new: str, folder: str, before: str | None) -> None:
 
 def _checkout(folder: str, url: str, commit: str, silent: bool) -> None:
     # ^{commit}: neither a branch nor a tag of that name will do.
-    full = _git("rev-parse", "--verify", f"{commit}^{{commit}}", folder=folder, silent=silent)
-    if (
-        full is None
-        or not full.startswith(commit)
-        or _git("checkout", "--detach", full, folder=folder, silent=silent) is None
-    ):
-        raise GitCheckoutError(f"{url} has no commit {commit}, or several that begin so.")
+    try:
+        full = _git("rev-parse", "--verify", f"{commit}^{{commit}}", folder=folder, silent=silent)
+        if full.startswith(commit):
+            _git("checkout", "--detach", full, folder=folder, silent=silent)
+            return
+    except _GitFailed:
+        pass
+    raise GitCheckoutError(f"{url} has no commit {commit}, or several that begin so.")
 
 
 class GitSSHFetcher(RepoFetcherBase):
