@@ -97,6 +97,20 @@ std::string first_bytes(std::span<const std::byte> bytes) {
     return stream.str();
 }
 
+bool is_pickle(std::span<const std::byte> bytes) {
+    // Protocols 2 to 5 begin with the opcode PROTO.
+    return bytes.size() >= 2 && bytes[0] == std::byte{0x80} && bytes[1] >= std::byte{2} &&
+           bytes[1] <= std::byte{5};
+}
+
+// The end of the message about a file of no known kind.
+std::string_view hint_for(std::span<const std::byte> bytes) {
+    if (is_pickle(bytes))
+        return "; it looks like a pickle of megengine.save or megengine.traced_module: load it with "
+               "megengine.load, and dump a traced function of the module for a model";
+    return "; if it is encrypted in one of MegEngine's formats, name its cipher";
+}
+
 void refuse_plain(const ModelBytes& file, const OpenOptions& options) {
     if (options.key && !options.allow_plain)
         throw CryptoError(text("'", file.label, "' is not encrypted, although a key was given for it"));
@@ -133,9 +147,7 @@ Unsealed unseal(const ModelBytes& file, const OpenOptions& options) {
     if (!kind)
         throw ModelError(text("'", file.label, "' is not a model this program knows: it has ",
                               file.bytes.size(), " bytes and starts with ", first_bytes(file.bytes),
-                              "- neither ", known_kinds,
-                              "; if it is encrypted in one of MegEngine's "
-                              "formats, name its cipher"));
+                              "- neither ", known_kinds, hint_for(file.bytes)));
     if (kind->kind == ModelKind::encrypted) return decrypt(container_cipher);
     // The parts of a packed one have ciphers of their own.
     if (kind->kind != ModelKind::packed) refuse_plain(file, options);
