@@ -56,6 +56,15 @@ class TestWheels:
         subprocess.run([SCRIPT, sys.executable], check=True)
         assert {file.name: file.read_bytes() for file in (ROOT / "dist").glob("*.whl")} == before
 
+    @pytest.mark.skipif(not shutil.which("nvcc"), reason="the wheel for GPUs needs nvcc")
+    def test_gpus_are_a_wheel_of_their_own(self, dist, tmp_path):
+        done = subprocess.run([SCRIPT, "--gpu", sys.executable], stdout=subprocess.PIPE, text=True)
+        assert done.returncode == 0
+        [wheel] = (ROOT / "dist").glob("mge_engine_cuda13-*.whl")
+        names = zipfile.ZipFile(wheel).namelist()
+        assert [name for name in names if name.endswith(".so")] == ["megengine/lib/libmge_cuda.so"]
+        assert any(name.endswith("licenses/NOTICE") for name in names)
+
     def test_libraries_are_inside(self, dist, tmp_path, run):
         for wheel in dist.iterdir():
             folder = tmp_path / wheel.stem
