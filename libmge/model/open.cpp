@@ -98,9 +98,9 @@ std::string first_bytes(std::span<const std::byte> bytes) {
 }
 
 bool is_pickle(std::span<const std::byte> bytes) {
-    // Protocols 2 to 5 begin with the opcode PROTO.
-    return bytes.size() >= 2 && bytes[0] == std::byte{0x80} && bytes[1] >= std::byte{2} &&
-           bytes[1] <= std::byte{5};
+    // Protocols 2 to 5 begin with the opcode PROTO and end with STOP. Encrypted bytes hardly ever do both.
+    return bytes.size() > 2 && bytes[0] == std::byte{0x80} && bytes[1] >= std::byte{2} &&
+           bytes[1] <= std::byte{5} && bytes.back() == std::byte{'.'};
 }
 
 // The end of the message about a file of no known kind.
