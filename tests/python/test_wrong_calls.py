@@ -14,6 +14,7 @@ import megengine.functional as F
 import megengine.module as M
 import megengine.optimizer as O
 from megengine import Parameter, Tensor, _mge
+from megengine.autodiff import GradManager
 
 NAN, INF = float("nan"), float("inf")
 ON_GPU = "MGE_TESTS_ON_GPU" in os.environ
@@ -481,3 +482,33 @@ def test_empty_sequences_raise(make, batch_first):
     net = make(3, 4, batch_first=batch_first)
     with pytest.raises(RuntimeError, match="the sequences must have a step"):
         net(F.zeros((2, 0, 3) if batch_first else (0, 2, 3)))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: F.sum(x, 1.5),
+        lambda x: F.argmax(x, 1.5),
+        lambda x: F.norm(x, 2, [0.5]),
+        lambda x: F.squeeze(x, "a"),
+        lambda x: F.expand_dims(x, 0.5),
+        lambda x: F.roll(x, 1, 1.5),
+    ],
+)
+def test_axes_that_are_not_integers_are_named(call):
+    with pytest.raises(TypeError, match=r"\] axis must be an integer, got") as caught:
+        call(F.ones((2, 3)))
+    assert isinstance(caught.value, RuntimeError)  # MegEngine's class
+
+
+def test_one_value_where_several_are_wanted():
+    x = F.ones((2, 3))
+    with pytest.raises(TypeError, match=r"\[tile\] reps must be a sequence of ints, got 1\.5"):
+        F.tile(x, 1.5)
+    with pytest.raises(RuntimeError, match="pattern must be a sequence of axes, got 1"):
+        F.transpose(x, 1)
+    with pytest.raises(TypeError, match=r"\[roll\] shift must be an integer, got 1\.5"):
+        F.roll(x, 1.5, 1)
+    for wrong in [(3.0,), (x, 3.0)]:
+        with GradManager().attach(x) as gm, pytest.raises(TypeError, match="y must be a Tensor"):
+            gm.backward(*wrong)

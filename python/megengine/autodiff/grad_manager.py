@@ -212,6 +212,11 @@ class GradManager(Recording):
                 "no computation history: did you forget record() or call a method that clears"
                 " the history?"
             )
+        for name, given in (("y", y), ("dy", dy)):
+            if given is not None and not isinstance(given, Iterable):
+                raise TypeError(
+                    f"[backward] {name} must be a Tensor or Tensors, got {type(given).__name__}"
+                )
         ys = [] if y is None else [y] if isinstance(y, Tensor) else list(y)
         dys = [dy] if isinstance(dy, Tensor) else dy if dy is None else list(dy)
         if dys is not None and len(ys) != len(dys):

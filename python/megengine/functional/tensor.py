@@ -19,7 +19,7 @@ from ..core.tensor.extents import (
     least,
     reshaped_with,
 )
-from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis
+from ..core.tensor.shape_arguments import as_int, as_vector, named_axes, normal_axis
 from ..core.tracing_state import is_recorded
 from ..tensor import Tensor
 from .complex_numbers import complex, imag, polar, real
@@ -310,10 +310,10 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int], **others: Any) -> Tensor
     if others:
         refuse_keywords("expand_dims", others)
     inp = as_tensor(inp)
-    axes = [int(axis)] if is_whole(axis) else list(axis)
+    axes = named_axes(axis, "expand_dims")
     rank = inp.ndim + len(axes)
     places: list[int] = []
-    for place in sorted(int(a) % rank if -rank <= a < rank else rank for a in axes):
+    for place in sorted(a % rank if -rank <= a < rank else rank for a in axes):
         places.append(max(place, places[-1] + 1) if places else place)
     if places and places[-1] >= rank:
         raise RuntimeError(f"[expand_dims] axes must lie in rank {rank}, got {axes}")
@@ -342,10 +342,10 @@ def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None, **others: Any)
     if axis is None:
         axes = [k for k, size in enumerate(shape) if size == 1]
     else:
-        listed = [int(axis)] if is_whole(axis) else list(axis)
+        listed = named_axes(axis, "squeeze")
         if any(not -inp.ndim <= a < inp.ndim for a in listed):
             raise RuntimeError(f"[squeeze] axes must lie in rank {inp.ndim}, got {listed}")
-        axes = sorted({int(a) % inp.ndim for a in listed})
+        axes = sorted({a % inp.ndim for a in listed})
     for a in axes:
         if shape[a] != 1:
             raise RuntimeError(f"[squeeze] axis {a} has size {shape[a]}, only 1 can be removed")
@@ -403,7 +403,7 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
         >>> F.tile(Tensor([1, 2]), (2,))
         Tensor([1 2 1 2], dtype=int32, device=xpux:0)
     """
-    if isinstance(reps, (int, np.integer)):
+    if not isinstance(reps, Iterable):
         raise TypeError(f"[tile] reps must be a sequence of ints, got {reps!r}")
     counts = [_count(r, "tile", "reps") for r in reps]
     assert len(counts) >= inp.ndim and all(is_recorded(c) or c >= 0 for c in counts), (
@@ -447,8 +447,11 @@ def roll(
     inp = as_tensor(inp)
     if axis is None:
         return reshaped_with(roll(flatten(inp), shift, 0), extents(inp, 0))
-    axes = [int(axis)] if is_whole(axis) else list(axis)
-    shifts = [shift] * len(axes) if is_whole(shift) else list(shift)
+    axes = named_axes(axis, "roll")
+    if is_whole(shift) or not isinstance(shift, Iterable):
+        shifts = [as_int(shift, "roll", "shift")] * len(axes)
+    else:
+        shifts = list(shift)
     if is_whole(axis) and not is_whole(shift):
         raise TypeError(f"[roll] axis must be as many as the shifts {tuple(shifts)}, got {axis}")
     assert len(shifts) == len(axes), (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts shapes, axes and sizes from users to operands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ def as_int(value: Any, who: str, argument: str) -> int:
     if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "iu":
         return int(value.reshape(-1)[0])
     given = repr(value) if isinstance(value, float) else type(value).__name__
-    raise TypeError(f"[{who}] {argument} must be an integer, got {given}")
+    raise _mge.RefusedTypeError(f"[{who}] {argument} must be an integer, got {given}")
 
 
 def shape_of_arguments(args: tuple[Any, ...]) -> Any:
@@ -81,6 +81,17 @@ def _vector(value: Any, who: str) -> Tensor:
     return _mge.ops.reshape(value, shape=[-1])
 
 
+def named_axes(axis: Any, who: str) -> list[int]:
+    """The axes that an int or several ints name.
+
+    Raises:
+        TypeError: an axis is not an integer.
+    """
+    if is_whole(axis) or not isinstance(axis, Iterable):
+        return [as_int(axis, who, "axis")]
+    return [as_int(a, who, "axis") for a in axis]
+
+
 def axis_list(axis: Any, who: str) -> list[int]:
     """Axes of a reduction: an int or a sequence of ints; None means all axes (an empty list).
 
@@ -90,9 +101,7 @@ def axis_list(axis: Any, who: str) -> list[int]:
     """
     if axis is None:
         return []
-    if is_whole(axis):
-        return [int(axis)]
-    axes = [as_int(a, who, "axis") for a in axis]
+    axes = named_axes(axis, who)
     assert len(set(axes)) == len(axes), f"[{who}] axes must differ, got {axes}"
     return axes
 

@@ -5,7 +5,7 @@ Arguments and errors are those of ``functional.reshape``, ``transpose``, ``flatt
 binding implements the plain cases of the first two, which are called often; others are here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,10 @@ def broadcast(inp: Tensor, shape: Any) -> Tensor:
 
 def transposed_by_rule(inp: Tensor, pattern: Sequence[int | str]) -> Tensor:
     """The axes in another order, with new ones where ``pattern`` has ``"x"``."""
+    if not isinstance(pattern, Iterable):
+        raise _mge.RefusedTypeError(
+            f"[transpose] pattern must be a sequence of axes, got {pattern!r}"
+        )
     pattern = list(pattern)
     axes = [int(p) for p in pattern if p != "x"]
     left_out = sorted(set(range(inp.ndim)) - set(axes))
