@@ -5,6 +5,8 @@ Trains quickstart's network, runs it with the tools, and builds programs in C++ 
 wheel where there is a compiler. Works in the current folder; the last line says what passed.
 """
 
+import os
+import platform
 import re
 import shutil
 import subprocess
@@ -17,6 +19,8 @@ import megengine
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = Path(sys.prefix)
 TOOLS = re.findall(r'^(\S+) = "_mge_tools:', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+# qemu finds the libraries of programs for another processor by its settings.
+EMULATOR = {name: value for name, value in os.environ.items() if name.startswith("QEMU_")}
 PAGES = ("man/man1/{}.1", "bash-completion/completions/{}", "zsh/site-functions/_{}")
 CONSUMER = ROOT / "tests/packaging/consumer/CMakeLists.txt"
 LITE_IN_C = """
@@ -66,7 +70,7 @@ def try_quickstart():
             *("--input", "image:images.npy"),
             *("--dump-outputs", f"{name}.npz"),
             *("--json", f"{name}.json"),
-            env={"MGE_FASTRUN_CACHE_DIR": ".", "HOME": "."},
+            env={"MGE_FASTRUN_CACHE_DIR": ".", "HOME": ".", **EMULATOR},
         )
     run(sys.executable, examples / "check.py", ".")
     return time.monotonic() - start
@@ -76,6 +80,8 @@ def try_compilers():
     """Builds programs against the wheel; returns a phrase that names them."""
     if not all(map(shutil.which, ("c++", "cmake", "ninja", "pkg-config"))):
         return "no programs in C++ (no compiler)"
+    if not run("c++", "-dumpmachine").startswith(platform.machine()):
+        return "no programs in C++ (the compiler is for another processor)"
     project = Path("consumer")
     project.mkdir()
     shutil.copy(CONSUMER, project)

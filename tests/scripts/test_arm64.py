@@ -18,7 +18,7 @@ def test_a_wrong_command_is_an_error(arguments):
 
 def test_help_lists_the_commands():
     shown = subprocess.run([SCRIPT, "--help"], capture_output=True, text=True, check=True).stdout
-    for command in ("build", "run", "python", "test", "pytest"):
+    for command in ("build", "run", "python", "test", "pytest", "wheels"):
         assert f"scripts/arm64 {command} " in shown
 
 
