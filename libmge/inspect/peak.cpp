@@ -19,7 +19,7 @@
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/peak.h"
-#include "libmge/kernel/witness.h"
+#include "libmge/kernel/measure/witness.h"
 
 namespace mge {
 namespace {

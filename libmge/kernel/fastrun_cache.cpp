@@ -13,7 +13,7 @@
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/database.h"
-#include "libmge/kernel/measure.h"
+#include "libmge/kernel/measure/measure.h"
 
 namespace mge {
 namespace {

@@ -5,7 +5,7 @@
 #include <ctime>
 
 #include "libmge/kernel/fastrun_cache.h"
-#include "libmge/kernel/witness.h"
+#include "libmge/kernel/measure/witness.h"
 
 namespace mge {
 namespace {

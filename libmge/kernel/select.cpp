@@ -8,7 +8,7 @@
 #include "libmge/base/log.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/lookups.h"
-#include "libmge/kernel/measure.h"
+#include "libmge/kernel/measure/measure.h"
 #include "libmge/kernel/other_batch.h"
 #include "libmge/kernel/packed_copies.h"
 

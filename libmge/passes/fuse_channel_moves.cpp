@@ -19,7 +19,6 @@
 #include <set>
 
 #include "libmge/graph/node_problem.h"
-#include "libmge/graph/region.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/index/slice/slice_items.h"
@@ -29,6 +28,7 @@
 #include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/split.h"
 #include "libmge/passes/pass.h"
+#include "libmge/passes/region.h"
 
 namespace mge {
 namespace {

@@ -11,14 +11,13 @@
 // convolution's layout, and a transposition if it keeps long rows contiguous.
 //
 // The pass is not a table of rules (graph/match.h), because the limits count the steps and inputs that a
-// region (graph/region.h) has collected so far.
+// region (passes/region.h) has collected so far.
 
 #include <algorithm>
 
 #include "libmge/base/log.h"
 #include "libmge/graph/node_problem.h"
 #include "libmge/graph/readers.h"
-#include "libmge/graph/region.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/elementwise/fused/fused_region.h"
 #include "libmge/ops/shape/image.h"
@@ -26,6 +25,7 @@
 #include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
+#include "libmge/passes/region.h"
 
 namespace mge {
 namespace {

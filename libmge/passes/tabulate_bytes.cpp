@@ -14,13 +14,13 @@
 #include <cstring>
 
 #include "libmge/device/device.h"
-#include "libmge/graph/region.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/quantize/map_bytes.h"
 #include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/passes/pass.h"
+#include "libmge/passes/region.h"
 
 namespace mge {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock and the disturbances are made up here: nothing depends on the machine or on real time.
-#include "libmge/kernel/contest.h"
+#include "libmge/kernel/measure/contest.h"
 
 #include <gtest/gtest.h>
 

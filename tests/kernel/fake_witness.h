@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include "libmge/kernel/witness.h"
+#include "libmge/kernel/measure/witness.h"
 
 namespace mge {
 

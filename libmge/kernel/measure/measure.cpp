@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/measure.h"
+#include "libmge/kernel/measure/measure.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,10 +13,10 @@
 #include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
-#include "libmge/kernel/contest.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/kernel/lookups.h"
+#include "libmge/kernel/measure/contest.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge {

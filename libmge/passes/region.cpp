@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/graph/region.h"
+#include "libmge/passes/region.h"
 
 #include <algorithm>
 #include <map>

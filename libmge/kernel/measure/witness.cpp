@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/witness.h"
+#include "libmge/kernel/measure/witness.h"
 
 #include <sys/resource.h>
 #include <time.h>

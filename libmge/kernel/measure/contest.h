@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "libmge/kernel/witness.h"
+#include "libmge/kernel/measure/witness.h"
 
 namespace mge {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/contest.h"
+#include "libmge/kernel/measure/contest.h"
 
 #include <algorithm>
 #include <limits>
