@@ -37,16 +37,6 @@ MGE_DEVICE Pack<T, pack> pack_at(const void* in, int64_t at) {
     return *reinterpret_cast<const Pack<T, pack>*>(static_cast<const T*>(in) + at);
 }
 
-// The index along a loop; `rest` becomes the number of the element in the outer loops.
-MGE_DEVICE int64_t split_loop(int64_t& rest, const FusedArguments& x, int loop) {
-    return split_index(rest, x.extent[loop]);
-}
-MGE_DEVICE int split_loop(int& rest, const FusedArguments& x, int loop) {
-    int next = quotient(rest, x.divisor[loop]), within = rest - next * int(x.extent[loop]);
-    rest = next;
-    return within;
-}
-
 // All elements, `pack` at once as long as there are packs.
 template <class P, int pack>
 MGE_DEVICE void run_fused(const FusedArguments& x) {

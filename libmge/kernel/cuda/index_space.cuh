@@ -9,9 +9,7 @@ namespace mge::cuda {
 // The index along an axis; `number` becomes the quotient for the outer axes.
 template <int operands>
 __device__ inline int32_t split_number(int32_t& number, const IndexSpace<operands>& space, int axis) {
-    int32_t next = quotient(number, space.divisor[axis]), at = number - next * int32_t(space.extent[axis]);
-    number = next;
-    return at;
+    return split_index(number, space.divisor[axis]);
 }
 template <int operands>
 __device__ inline int64_t split_number(int64_t& number, const IndexSpace<operands>& space, int axis) {

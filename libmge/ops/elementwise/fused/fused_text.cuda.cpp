@@ -254,11 +254,12 @@ private:
     void write_offsets() {
         auto& x = plan_.arguments;
         auto index = plan_.has_small_offsets ? "int" : "int64_t";
+        auto by = plan_.has_small_offsets ? "x.divisor[" : "x.extent[";
         line(index, " rest = ", index, "(at);");
         for_each(FusedRead::looped, [&](size_t i, auto) { line(index, " at", i, " = 0;"); });
         for (int loop = x.loops - 1; loop >= 0; --loop) {
             std::string within = loop ? text("within", loop) : "rest";
-            if (loop) line("const ", index, ' ', within, " = split_loop(rest, x, ", loop, ");");
+            if (loop) line("const ", index, ' ', within, " = split_index(rest, ", by, loop, "]);");
             for_each(FusedRead::looped, [&](size_t i, auto) {
                 if (x.stride[i][loop])
                     line("at", i, " += ", within, " * ", index, "(x.stride[", i, "][", loop, "]);");
