@@ -26,13 +26,6 @@ std::string key_of(const compat::NamedOption& option) {
 // Names of options in the info of a packed model, if they differ.
 constexpr std::pair<std::string_view, std::string_view> packed_names[] = {{"jit_level", "jit"}};
 
-// The layout of images.
-std::string layout_of(const Program& program) {
-    for (auto& value : program.values())
-        if (!value.spec.layout.is_plain()) return value.spec.layout.name();
-    return "nchw";
-}
-
 Json to_json(const OptionValue& value) {
     return std::visit(
         [](auto& given) -> Json {
@@ -123,13 +116,19 @@ Json stored_json(const CompileOptions& options) {
 
 }  // namespace
 
+std::string image_layout(const Program& program) {
+    for (auto& value : program.values())
+        if (!value.spec.layout.is_plain()) return value.spec.layout.name();
+    return "nchw";
+}
+
 void store_options(Model& model, const CompileOptions& options) {
     model.metadata[metadata_key] = stored_json(options).dump();
 }
 
 void store_options(Model& model, const CompileOptions& options, const Program& program) {
     Json result = stored_json(options);
-    result["layout"] = layout_of(program);
+    result["layout"] = image_layout(program);
     result["inputs"] = joined(specs_of(program.inputs()), "; ");
     result["threads"] = options.threads;
     for (auto& step : program.steps()) {

@@ -22,6 +22,9 @@ struct StoredOptions {
     std::vector<std::string> algorithms;  // these are the algorithms of the steps
 };
 
+// The layout of images in a program, as the option that requests it.
+MGE_API std::string image_layout(const Program& program);
+
 // Stores the options that a model may contain and that differ from their defaults in the model's metadata.
 MGE_API void store_options(Model& model, const CompileOptions& options);
 // How the program was compiled, including the algorithms of its steps and the layout of its images.

@@ -6,12 +6,14 @@
 #include "apps/cli/files/text_file.h"
 #include "apps/cli/output/json_number.h"
 #include "apps/cli/output/table.h"
+#include "apps/load_and_run/compile_options.h"
 #include "libmge/base/error.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/joined.h"
 #include "libmge/base/number_text.h"
 #include "libmge/compile/options/option_list.h"
+#include "libmge/model/stored_options.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -30,21 +32,9 @@ std::string fingerprint(const Graph& graph) {
     return hex_text(checksum(all));
 }
 
-// The layout of images in the program, as the option that requests it.
-std::string layout_of(const Program& program) {
-    for (auto& value : program.values())
-        if (!value.spec.layout.is_plain()) return value.spec.layout.name();
-    return "nchw";
-}
-
 // The options that decide which steps there are, besides those that a plan has entries of their own for.
 bool is_switch(const OptionInfo& option) { return option.field.starts_with("switches."); }
 
-Json json_of(const OptionValue& value) {
-    if (auto* truth = std::get_if<bool>(&value)) return *truth;
-    if (auto* whole = std::get_if<int64_t>(&value)) return *whole;
-    return {};
-}
 OptionValue value_of(const Json& value) {
     if (value.is_boolean()) return value.get<bool>();
     return cli::whole_number<int64_t>(value);
@@ -61,9 +51,10 @@ std::string step_text(size_t i, const StepReport& step) {
 void PlanWriter::add(const Graph& model, const CompileOptions& options, const Program& program) {
     Json inputs = Json::array(), steps = Json::array(), passes = Json::object(), switches = Json::object();
     for (auto& port : program.inputs()) inputs.push_back({{"name", port.name}, {"spec", text(port.spec)}});
+    const CompileOptions defaults;
     for (auto& option : compile_option_list())
-        if (is_switch(option) && option.get(options) != option.get(CompileOptions()))
-            switches[std::string(option.field)] = json_of(option.get(options));
+        if (is_switch(option) && option.get(options) != option.get(defaults))
+            switches[std::string(option.field)] = to_json(option.get(options));
     for (auto& [name, is_on] : options.passes) passes[name] = is_on;
     for (size_t i = 0; i < program.steps().size(); ++i) {
         auto& step = program.steps()[i];
@@ -80,7 +71,7 @@ void PlanWriter::add(const Graph& model, const CompileOptions& options, const Pr
     Json entry{{"model", fingerprint(model)},
                {"inputs", inputs},
                {"level", options.level},
-               {"layout", layout_of(program)},
+               {"layout", image_layout(program)},
                {"passes", passes},
                {"switches", switches},
                {"threads", options.threads},
