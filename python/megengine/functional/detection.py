@@ -186,13 +186,13 @@ def deformable_psroi_pooling(
     """
     if not no_trans:
         inp, rois, trans = as_tensors(inp, rois, trans)
-    if not no_trans and trans._tuple_shape[2:] != (part_size, part_size):
-        raise RuntimeError(
-            f"[deformable_psroi_pooling] trans has shape {trans._tuple_shape}, expected (R, 2,"
-            f" {part_size}, {part_size})"
-        )
-    if not no_trans and trans._tuple_shape[0] > rois._tuple_shape[0]:
-        trans = trans[: rois.shape[0]]
+        if trans._tuple_shape[2:] != (part_size, part_size):
+            raise RuntimeError(
+                f"[deformable_psroi_pooling] trans has shape {trans._tuple_shape}, expected (R, 2,"
+                f" {part_size}, {part_size})"
+            )
+        if trans._tuple_shape[0] > rois._tuple_shape[0]:
+            trans = trans[: rois.shape[0]]
     return _mge.ops.deformable_roi_pool2d(
         inp,
         rois,

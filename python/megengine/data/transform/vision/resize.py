@@ -23,10 +23,14 @@ class _Resizing(VisionTransform):
         """The size that an image of this one gets."""
         raise NotImplementedError
 
-    def apply(self, input: Any) -> Any:
+    def _image_size(self, input: Any) -> tuple[int, int]:
+        """The height and width of a sample's image."""
         image = self._get_image(input)
         F.check_image(image)
-        height, width, _ = image.shape
+        return image.shape[:2]
+
+    def apply(self, input: Any) -> Any:
+        height, width = self._image_size(input)
         self._from, self._to = (height, width), self._size_for(height, width)
         return super().apply(input)
 
@@ -206,9 +210,7 @@ class RandomResizedCrop(_Resizing):
         self._corner = (0, 0)
 
     def apply(self, input: Any) -> Any:
-        image = self._get_image(input)
-        F.check_image(image)
-        height, width, _ = image.shape
+        height, width = self._image_size(input)
         y, x, *self._from = self._window(height, width)
         self._from, self._to, self._corner = tuple(self._from), self.output_size, (y, x)
         return VisionTransform.apply(self, input)
