@@ -227,3 +227,33 @@ def test_numbers_are_vectors_of_one_element():
     y.name = "y"
     net.add_output(y)
     assert run(net, 3.0)["y"].tolist() == [6]
+
+
+def test_numbers_that_were_traced_as_scalars_stay_scalars():
+    data = dumped(
+        lambda x, i: (x[i], x[:, i]),
+        np.float32([[1, 2], [3, 4]]),
+        np.int32(0),
+        arg_names=["x", "i"],
+        output_names=["row", "column"],
+    )
+    inference = cgtools.GraphInference(io.BytesIO(data))
+    for index in (1, [1], mge.Tensor(1)):
+        found = inference.run(inp_dict={"x": [[1, 2], [3, 4]], "i": index})
+        assert found["row"].tolist() == [3, 4] and found["column"].tolist() == [2, 4]
+    data = dumped(lambda x: x * 2, np.float32(1), arg_names=["x"], output_names=["y"])
+    assert cgtools.GraphInference(io.BytesIO(data)).run(3.0)["y"].tolist() == [6]
+
+
+def test_steps_of_slices_are_inputs():
+    def part(x, begin, end, step):
+        return x[begin:end:step]
+
+    x, numbers = np.arange(10, dtype=np.float32), [np.int32(n) for n in (1, 9, 2)]
+    data = dumped(part, x, *numbers, arg_names=["x", "begin", "end", "step"], output_names=["y"])
+    inference = cgtools.GraphInference(io.BytesIO(data))
+    for begin, end, step in ((1, 9, 2), (0, 10, 3), (8, 1, -3)):
+        given = {"x": x, "begin": begin, "end": end, "step": step}
+        assert inference.run(inp_dict=given)["y"].tolist() == x[begin:end:step].tolist()
+    with pytest.raises(RuntimeError, match="step must not be 0"):
+        inference.run(inp_dict={"x": x, "begin": 0, "end": 10, "step": 0})

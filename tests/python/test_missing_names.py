@@ -15,11 +15,11 @@ import megengine as mge
 import megengine.functional as F
 
 MODULES = (
-    "functional.external",
+    "module.external",
     "lite",
 )
 NAMES = (
-    (F, "external"),
+    (mge.module, "external"),
     (F.vision, "nvof"),
     (mge.jit, "xla_trace"),
 )
@@ -47,6 +47,14 @@ def test_missing_names(owner, name):
         with pytest.raises(mge.NotAvailableError, match=name) as found:
             exec(f"from {owner.__name__} import {name}")
         assert isinstance(found.value, ImportError)
+
+
+def test_functions_for_other_hardware_are_there_and_refuse_to_run():
+    from megengine.functional.external import tensorrt_runtime_opr
+
+    assert tensorrt_runtime_opr([mge.Tensor(1.0)]) is None
+    with pytest.raises(mge.NotAvailableError, match="does not run TensorRT engines"):
+        tensorrt_runtime_opr([mge.Tensor(1.0)], data=b"engine")
 
 
 def test_existence_of_modules_can_be_queried():

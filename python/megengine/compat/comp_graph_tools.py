@@ -163,13 +163,18 @@ class GraphInference:
             raise AssertionError(
                 f"the model expects inputs {names}, got {len(inp_args)} values and {sorted(given)}"
             )
-        values = [
-            at_least_vector(given[name], self._dtypes[name]) for name in self._model.input_names
-        ]
+        values = [self._value_of(name, given[name]) for name in self._model.input_names]
         results = self._model.run(values)
         return OrderedDict(
-            (name, value.numpy()) for name, value in zip(self._names, results, strict=True)
+            (name, at_least_vector(value).numpy())
+            for name, value in zip(self._names, results, strict=True)
         )
+
+    def _value_of(self, name: str, value) -> Tensor:
+        """An input's value; a single number has the input's rank, which may be 0."""
+        tensor = at_least_vector(value, self._dtypes[name])
+        is_scalar = self.input_shapes[name] == () and tensor._tuple_shape == (1,)
+        return tensor.reshape(()) if is_scalar else tensor
 
 
 def set_priority_to_id(dest_vars: Sequence[Tensor]) -> None:

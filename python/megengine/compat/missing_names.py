@@ -24,8 +24,6 @@ _MISSING = {
     for module, names in {
         "amp.grad_scaler": "Xla_GradScaler",
         "data.transform.meta_transform": "CudaTransform",
-        "functional.external": "atlas_runtime_opr cambricon_runtime_opr extern_opr_subgraph"
-        " magicmind_runtime_opr tensorrt_runtime_opr",
         "functional.vision": "nvof",
         "jit.tracing": "trace.check_external trace.ops trace.vars",
         "jit.xla_backend": "xla_trace",

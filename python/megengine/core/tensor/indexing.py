@@ -263,13 +263,17 @@ def _expand_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
 
 
 def _add_slice(plan: _Plan, axis: int, entry: slice) -> None:
-    step = 1 if entry.step is None else int(entry.step)
-    if entry.start is None and entry.stop is None and step == 1:
+    if entry.start is None and entry.stop is None and _is_one(entry.step):
         return
-    begin, end = (_bound(plan, b) for b in (entry.start, entry.stop))
+    begin, end, step = (_bound(plan, b) for b in (entry.start, entry.stop, entry.step))
     if step == 0:
         raise ValueError("[index] the step of a slice must not be zero")
     plan.items += [axis, begin, end, step, 0]
+
+
+def _is_one(step: Any) -> bool:
+    """True if a step is known to be 1."""
+    return step is None or not is_recorded(step) and int(step) == 1
 
 
 def _bound(plan: _Plan, bound: Any) -> int:
