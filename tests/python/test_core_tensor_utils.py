@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that users import from megengine.core.tensor.utils, with the results of MegEngine 1.13."""
 
+import io
+
 import numpy as np
 import pytest
 
+import megengine.functional as F
 from megengine import Tensor
 from megengine.core.tensor.utils import (
     _normalize_axis,
@@ -19,6 +22,8 @@ from megengine.core.tensor.utils import (
     result_type,
     set_convert_inputs,
 )
+from megengine.jit import trace
+from megengine.utils.comp_graph_tools import GraphInference
 from megengine.utils.network import Network
 from megengine.utils.network_node import VarNode
 
@@ -56,6 +61,22 @@ def test_vectors(x, expected):
     assert result.dtype == np.int32 and result.numpy().tolist() == expected
     assert astensor1d(x, dtype="float32").dtype == np.float32
     assert str(astensor1d(x, device="cpu1").device) == "cpu1:0"
+
+
+@pytest.mark.parametrize("symbolic", [True, False])
+def test_vectors_follow_the_sizes_that_a_trace_records(symbolic):
+    @trace(symbolic=symbolic, capture_as_const=True)
+    def square(x):
+        size = x.shape[0]
+        shape = astensor1d((size, 1, size), x, dtype="int32", device=x.device)
+        return F.broadcast_to(Tensor(1.0), shape)
+
+    square(Tensor([1.0, 2.0]))
+    file = io.BytesIO()
+    square.dump(file)
+    file.seek(0)
+    (result,) = GraphInference(file).run([1.0, 2.0, 3.0]).values()
+    assert result.shape == (3, 1, 3)
 
 
 def test_vectors_next_to_network_variables_become_variables():

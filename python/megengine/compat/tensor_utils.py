@@ -8,6 +8,10 @@ import numpy as np
 
 from .. import _mge
 from ..core.nesting import array_of
+from ..core.operands import is_whole
+from ..core.tensor.dtype import is_integer
+from ..core.tensor.shape_arguments import known_or_symbolic
+from ..core.tracing_state import is_recorded
 from ..tensor import Tensor
 from . import amp
 
@@ -56,15 +60,26 @@ def astensor1d(x, *reference, dtype=None, device=None) -> Tensor:
         array([2, 3], dtype=int32)
     """
     if not isinstance(x, Tensor):
-        x = Tensor(np.array(list(_items(x))))
+        x = _joined(x)
     if device is None and reference:
         device = reference[0].device
-    x = x.reshape(-1)
-    x = x if dtype is None else x.astype(dtype)
+    x = x if x.ndim == 1 else x.reshape(-1)
+    x = x if dtype is None or x.dtype == dtype else x.astype(dtype)
     graphs = [getattr(one, "graph", None) for one in reference if one._is_symbolic]
     if graphs and graphs[0] is not None and not x._is_symbolic:
         x = graphs[0].variable(graphs[0].add_constant(x, ""))
     return x if device is None or x.device == device else x.to(device)
+
+
+def _joined(x) -> Tensor:
+    """Numbers and Tensors as one Tensor, which follows sizes that a trace records."""
+    if isinstance(x, list | tuple) and is_recorded(*x) and not any(map(_is_real, x)):
+        return known_or_symbolic(x, "astensor1d")[1]
+    return Tensor(np.array(list(_items(x))))
+
+
+def _is_real(value) -> bool:
+    return not is_integer(value.dtype) if isinstance(value, Tensor) else not is_whole(value)
 
 
 def isscalar(x) -> bool:

@@ -5,14 +5,24 @@ This engine runs none of them. Programs that import these functions for such har
 as they do not call them.
 """
 
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
 from ..core.not_available import NotAvailableError
+from ..tensor import Tensor
 
 
-def _refuse(who: str, kind: str):
+def _refuse(who: str, kind: str) -> NoReturn:
     raise NotAvailableError(f"[{who}] this version of megengine does not run {kind}")
 
 
-def extern_opr_subgraph(inputs, output_shapes, dump_name: str, dump_data: bytes, output_dtypes):
+def extern_opr_subgraph(
+    inputs: Sequence[Tensor],
+    output_shapes: Sequence[tuple[int, ...]],
+    dump_name: str,
+    dump_data: bytes,
+    output_dtypes: Sequence[Any],
+) -> list[Tensor]:
     """A model of an external loader as an operator.
 
     Args:
@@ -34,7 +44,9 @@ def extern_opr_subgraph(inputs, output_shapes, dump_name: str, dump_data: bytes,
     _refuse("extern_opr_subgraph", "external loaders")
 
 
-def tensorrt_runtime_opr(inputs, *, data: bytes | None = None):
+def tensorrt_runtime_opr(
+    inputs: Sequence[Tensor], *, data: bytes | None = None
+) -> list[Tensor] | None:
     """A TensorRT engine as an operator.
 
     Args:
@@ -48,9 +60,12 @@ def tensorrt_runtime_opr(inputs, *, data: bytes | None = None):
     """
     if data is not None:
         _refuse("tensorrt_runtime_opr", "TensorRT engines")
+    return None
 
 
-def cambricon_runtime_opr(inputs, data: bytes, symbol: str, tensor_dim_mutable: bool):
+def cambricon_runtime_opr(
+    inputs: Sequence[Tensor], data: bytes, symbol: str, tensor_dim_mutable: bool
+) -> list[Tensor]:
     """A Cambricon model as an operator.
 
     Args:
@@ -71,7 +86,7 @@ def cambricon_runtime_opr(inputs, data: bytes, symbol: str, tensor_dim_mutable: 
     _refuse("cambricon_runtime_opr", "Cambricon models")
 
 
-def atlas_runtime_opr(inputs, data: bytes):
+def atlas_runtime_opr(inputs: Sequence[Tensor], data: bytes) -> list[Tensor]:
     """An Atlas model as an operator.
 
     Args:
@@ -90,7 +105,7 @@ def atlas_runtime_opr(inputs, data: bytes):
     _refuse("atlas_runtime_opr", "Atlas models")
 
 
-def magicmind_runtime_opr(inputs, data: bytes):
+def magicmind_runtime_opr(inputs: Sequence[Tensor], data: bytes) -> list[Tensor]:
     """A MagicMind model as an operator.
 
     Args:
