@@ -4,6 +4,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -159,12 +160,61 @@ def test_streams():
         len(loader)
 
 
-def test_stream_is_read_by_each_worker_or_shared():
-    each = DataLoader(Numbers(4), StreamSampler(2), num_workers=2)
+def test_a_stream_is_read_once_for_all_workers():
+    loader = DataLoader(Numbers(7), StreamSampler(2), num_workers=2)
+    assert [b.tolist() for b in loader] == [[0, 1], [2, 3], [4, 5], [6]]
+
+    class Where(Transform):
+        def apply(self, input):
+            return os.getpid()
+
+    makers = DataLoader(Numbers(8), StreamSampler(2), Where(), num_workers=2)
+    found = {pid for b in makers for pid in b.tolist()}
+    assert len(found) == 2 and os.getpid() not in found
+
+
+def test_a_stream_is_read_by_each_worker_if_wanted():
+    each = DataLoader(Numbers(4), StreamSampler(2), num_workers=2, parallel_stream=True)
     assert sorted(sum((b.tolist() for b in each), [])) == [0, 0, 1, 1, 2, 2, 3, 3]
     shared = DataLoader(Numbers(7, True), StreamSampler(2), num_workers=2, parallel_stream=True)
     assert sorted(sum((b.tolist() for b in shared), [])) == list(range(7))
     assert get_worker_info() is None
+
+
+class Stalling(StreamDataset):
+    """One sample, then none until the event is set."""
+
+    def __init__(self, event):
+        self.event = event
+
+    def __iter__(self):
+        yield 1
+        self.event.wait()
+        raise KeyError("after the wait")
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_stream_that_stalls_is_noticed(workers):
+    event = threading.Event()
+    loader = DataLoader(Stalling(event), StreamSampler(1), num_workers=workers, timeout=0.5)
+    with pytest.raises(RuntimeError, match="timeout.*made no sample within 0.5 seconds"):
+        list(loader)
+    event.set()
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("timeout", [0, 60])
+def test_an_error_of_a_stream_reaches_the_caller(workers, timeout):
+    event = threading.Event()
+    event.set()
+    loader = DataLoader(Stalling(event), StreamSampler(1), num_workers=workers, timeout=timeout)
+    with pytest.raises(KeyError, match="after the wait"):
+        list(loader)
+
+
+def test_a_time_limit_does_not_change_a_stream():
+    loader = DataLoader(Numbers(5), StreamSampler(2), timeout=60)
+    assert [b.tolist() for b in loader] == [[0, 1], [2, 3], [4]]
 
 
 def test_workers_are_seeded():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``DataLoader``: batches of a data set, made here or by worker processes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from ..random import rng
 from ..tensor import Tensor
 from .collator import Collator
 from .dataset import Dataset, StreamDataset
+from .items_in_time import items_in_time
 from .sampler import MapSampler, SequentialSampler, StreamSampler
 from .transform import PseudoTransform, Transform
 from .worker import Workers, get_worker_info
@@ -26,11 +27,13 @@ class DataLoader:
         transform: applied to the samples; None: no transform.
         collator: combines samples into a batch.
         num_workers: number of processes that make batches; 0: this process makes them.
-        timeout: seconds to wait for a worker that makes no progress; 0: no limit.
+        timeout: seconds to wait for a worker that makes no progress, or for a sample of a stream,
+            which then is read in a thread of its own; 0: no limit.
         preload: return Tensors, and make the next batch ahead; copies to a GPU overlap with its
             work.
-        parallel_stream: the workers share a stream instead of each reading all of it: the data
-            set divides it by ``get_worker_info``.
+        parallel_stream: each worker reads the stream, and the data set divides it by
+            ``get_worker_info``; otherwise this process reads it, and the workers make batches of
+            its samples.
     Raises:
         ValueError: ``num_workers`` or ``timeout`` is negative.
         TypeError: ``transform`` has no ``apply_batch`` (for a stream ``apply``), or ``collator`` no
@@ -121,6 +124,17 @@ class DataLoader:
         """
         return self.collator.apply(self.transform.apply_batch(samples))
 
+    def stream_batch(self, samples: list):
+        """The batch of a list of samples of a stream.
+
+        Example:
+            >>> from megengine.data.dataset import ArrayDataset
+            >>> loader = DataLoader(ArrayDataset([1, 2, 3]))
+            >>> loader.stream_batch([(1,), (2,)])
+            [array([1, 2])]
+        """
+        return self.collator.apply([self.transform.apply(sample) for sample in samples])
+
     def stream_batches(self) -> Iterator:
         """Batches of a stream; the last one may be smaller.
 
@@ -136,19 +150,48 @@ class DataLoader:
             >>> list(loader.stream_batches())
             [[array([0, 1])], [array([2])]]
         """
-        size = self.sampler.batch_size
-        samples = []
-        for sample in self.dataset:
-            samples.append(self.transform.apply(sample))
-            if len(samples) == size:
-                yield self.collator.apply(samples)
-                samples = []
-        if samples:
-            yield self.collator.apply(samples)
+        return self._batches_of(self.dataset)
+
+    def _batches_of(self, samples: Iterable) -> Iterator:
+        # Each sample is transformed before the next is read: a data set may reuse its memory.
+        for transformed in self._in_lists(self.transform.apply(sample) for sample in samples):
+            yield self.collator.apply(transformed)
+
+    def stream_samples(self) -> Iterator:
+        """Lists of the samples of a stream, each for one batch; the last one may be shorter.
+
+        Raises:
+            RuntimeError: a sample took longer than the time limit.
+        Example:
+            >>> from megengine.data import StreamSampler
+            >>> from megengine.data.dataset import StreamDataset
+            >>> class Count(StreamDataset):
+            ...     def __init__(self):
+            ...         pass
+            ...     def __iter__(self):
+            ...         yield from range(3)
+            >>> loader = DataLoader(Count(), StreamSampler(batch_size=2))
+            >>> list(loader.stream_samples())
+            [[0, 1], [2]]
+        """
+        return self._in_lists(self._samples_in_time())
+
+    def _samples_in_time(self) -> Iterable:
+        return items_in_time(self.dataset, self.timeout) if self.timeout else self.dataset
+
+    def _in_lists(self, samples: Iterable) -> Iterator:
+        filled = []
+        for sample in samples:
+            filled.append(sample)
+            if len(filled) == self.sampler.batch_size:
+                yield filled
+                filled = []
+        if filled:
+            yield filled
 
     def _made_here(self) -> Iterator:
         if self.is_stream:
-            yield from self.stream_batches()
+            yield from self._batches_of(self._samples_in_time())
             return
         for indices in self.sampler:
             yield self.make_batch([self.dataset[k] for k in indices])

@@ -7,6 +7,7 @@ a worker is seen by waiting on its sentinel beside its pipe, so a killed worker 
 """
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import queue
@@ -92,16 +93,18 @@ def _serve(loader, index: int, seed: int, pipe, loaders_ends: list) -> None:
     if loader.is_stream:
         _info = WorkerInfo(index, loader.num_workers, seed)
     stream = None
-    for number, indices in iter(_tasks_of(pipe).get, None):
+    for number, task in iter(_tasks_of(pipe).get, None):
         try:
-            if loader.is_stream:
+            if loader.is_stream and loader.parallel_stream:
                 stream = loader.stream_batches() if stream is None else stream
                 result = ("end", None)
                 for batch in stream:
                     result = ("batch", batch)
                     break
+            elif loader.is_stream:
+                result = ("batch", loader.stream_batch(task))
             else:
-                result = ("batch", loader.make_batch([loader.dataset[k] for k in indices]))
+                result = ("batch", loader.make_batch([loader.dataset[k] for k in task]))
         except Exception as error:
             result = ("failure", _Failure(type(error).__name__, traceback.format_exc()))
         try:
@@ -180,23 +183,23 @@ class Workers:
             yield value
 
     def _tasks(self) -> Iterator:
-        """Index lists; for a stream endless."""
+        """Lists of indices, or of samples of a stream; endless if the workers read the stream."""
         if not self._loader.is_stream:
-            yield from self._loader.sampler
-            return
-        while True:
-            yield None
+            return iter(self._loader.sampler)
+        if self._loader.parallel_stream:
+            return itertools.repeat(None)
+        return self._loader.stream_samples()
 
     def _fill(self, tasks: Iterator, waiting: deque) -> None:
         limit = _TASKS_PER_WORKER * len(self._pipes)
         while len(waiting) < limit and self._alive:
-            indices = next(tasks, StopIteration)
-            if indices is StopIteration:
+            task = next(tasks, StopIteration)
+            if task is StopIteration:
                 return
             number = getattr(self, "_next_number", 0)
             self._next_number = number + 1
             worker = self._alive[number % len(self._alive)]
-            self._send(worker, (number, indices))
+            self._send(worker, (number, task))
             waiting.append((number, worker))
 
     def _send(self, worker: int, task) -> None:
