@@ -224,6 +224,26 @@ def test_groups_record_together():
     assert (float(x.grad), float(y.grad)) == (3, 2)
 
 
+def test_no_manager_of_a_group_records_the_backward_pass_of_another():
+    x = Tensor([2.0])
+    a, b, outer = (GradManager().attach(x) for _ in range(3))
+    with outer:
+        with a | b:
+            a.backward(x**3)
+            first, x.grad = x.grad, None
+            b.backward(first)
+            assert x.grad is None
+        outer.backward(first)  # one around the group does
+    assert (float(first), float(x.grad)) == (12, 12)
+    x.grad = None
+    with b:
+        with a:
+            a.backward(x**2)
+        first, x.grad = x.grad, None
+        b.backward(first)
+    assert (float(first), float(x.grad)) == (4, 2)
+
+
 def test_in_place_change_of_an_attached_tensor():
     w = Tensor([2.0])
     with GradManager().attach(w) as gm:

@@ -84,6 +84,7 @@ class GradManager(Recording):
         self._attached: dict[int, _Attached] = {}
         self._on_tape: list[int | None] = []
         self._backward_callbacks: list[BackwardCallback] | None = []  # None: to be collected again
+        self._beside: list[GradManager] = []  # the others of a group that records
 
     def attached_tensors(self) -> list[Tensor]:
         """The tensors that are attached and still alive.
@@ -225,8 +226,10 @@ class GradManager(Recording):
                 " results"
             )
         before, _backwarding.manager = _backwarding.manager, self
+        paused = [gm._tape for gm in self._beside if gm._tape and gm._tape.is_recording]
         try:
-            self._tape.stop()
+            for tape in (self._tape, *paused):
+                tape.stop()
             ys, dys = self._with_kept(*distinct_results(ys, dys))
             if self._backward_callbacks is None:
                 self._backward_callbacks = self._collect_backward_callbacks()
@@ -237,6 +240,8 @@ class GradManager(Recording):
         finally:
             _backwarding.manager = before
             self.release()
+            for tape in paused:
+                tape.start()
 
     def _collect_backward_callbacks(self) -> list[BackwardCallback]:
         found = (c for entry in self._attached.values() for c in entry.callbacks)
@@ -344,7 +349,7 @@ def _forget(manager: weakref.ref, key: int, reference: weakref.ref) -> None:
 
 
 class GradManagerGroup:
-    """Managers that record together; their gradients do not see each other.
+    """Managers that record together; none records the backward pass of another.
 
     Args:
         gms: the managers.
@@ -379,9 +384,11 @@ class GradManagerGroup:
 
     def __enter__(self) -> "GradManagerGroup":
         for gm in self._gms:
+            gm._beside = [other for other in self._gms if other is not gm]
             gm.record()
         return self
 
     def __exit__(self, exc_type, exc_val, exc_tb) -> None:
         for gm in self._gms:
             gm.release()
+            gm._beside = []
