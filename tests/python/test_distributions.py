@@ -37,6 +37,13 @@ def test_samples_have_the_shape_and_the_means():
     assert Exponential(2.0).sample().shape == ()
 
 
+def test_rates_may_be_an_array():
+    distribution = Exponential(RATES.astype(np.float64))
+    assert distribution.batch_shape == (3,) and distribution.sample((2,)).shape == (2, 3)
+    np.testing.assert_allclose(distribution.mean.numpy(), 1 / RATES)
+    assert Exponential(3).rate.dtype == np.float32
+
+
 def test_distribution_names_unsupported_methods():
     base = Distribution((2,), (3,))
     assert base.batch_shape == (2,) and base.event_shape == (3,)

@@ -3,6 +3,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from .. import functional as F
 from .. import random
 from ..tensor import Tensor
@@ -13,14 +15,14 @@ class Exponential(Distribution):
     """Exponential distributions.
 
     Args:
-        rate: one over the mean of each; a number or a Tensor.
+        rate: one over the mean of each; a number, an array or a Tensor.
     Example:
         >>> Exponential(Tensor([1.0, 2.0])).mean
         Tensor([1.  0.5], device=xpux:0)
     """
 
-    def __init__(self, rate: float | Tensor):
-        self.rate = rate if isinstance(rate, Tensor) else Tensor(float(rate))
+    def __init__(self, rate: float | np.ndarray | Tensor):
+        self.rate = rate if isinstance(rate, Tensor) else Tensor(np.asarray(rate, np.float32))
         super().__init__(self.rate._tuple_shape)
 
     @property
