@@ -195,6 +195,8 @@ def test_services_of_the_process():
     levels = _imperative_rt.Logger.LogLevel
     before = _imperative_rt.Logger.set_log_level(levels.Error)
     assert _imperative_rt.Logger.set_log_level(before) == levels.Error
+    assert mge.logger._imperative_rt_logger.set_log_level(levels.Warn) == before
+    _imperative_rt.Logger.set_log_level(before)
     count = _imperative_rt.AtomicUint64(1)
     count += 2
     assert (count.fetch_sub(1), count.load()) == (3, 2)

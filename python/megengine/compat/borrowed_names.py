@@ -108,6 +108,8 @@ jit.tracing
     utils.comp_graph_tools: cgtools=
     utils.naming: AutoNaming
     utils.profiler: is_profiling
+logger
+    compat.services: _imperative_rt_logger
 module.activation
     functional.nn: gelu leaky_relu prelu relu sigmoid silu softmax
     module.init: ones_ zeros_

@@ -42,6 +42,9 @@ class Logger:
         """No effect: messages go to the logger of the module that emits them."""
 
 
+_imperative_rt_logger = Logger
+
+
 class AtomicUint64:
     """A counter of 64 bits.
 
