@@ -111,6 +111,26 @@ def test_constants_and_shapes():
     assert constant.name == "c" and y.get_value().numpy().tolist() == [[1, 2, 3]] * 2
 
 
+def test_an_input_without_a_shape_takes_that_of_the_variable_it_replaces():
+    graph = by_hand.Graph()
+    x = graph.make_h2d(dtype="float32", device="xpux", shape=(1, 2, 4, 4), name="x")
+    y = F.conv2d(x, Tensor(np.ones((3, 2, 3, 3), "float32")))
+    fed = by_hand.InputNode(device="xpux", dtype="float32", graph=graph)
+    (z,) = cgtools.replace_vars([y], {x: fed.outputs[0]})
+    out = by_hand.OutputNode(z)
+    run = graph.compile(z)
+    fed.set_value(np.ones((1, 2, 4, 4), "float32"))
+    run.execute()
+    assert out.get_value().numpy().tolist() == np.full((1, 3, 2, 2), 18.0).tolist()
+    run.execute()
+    fed.set_value(np.ones((2, 2, 5, 3), "float32"))  # later runs may have other extents
+    assert out.get_value().shape == (2, 3, 3, 1)
+    # A shape that was given stays, and so does an input that is computed with.
+    given = by_hand.InputNode(device="xpux", dtype="float32", shape=(1,), graph=graph)
+    (w,) = cgtools.replace_vars([x * 2], {x: given.outputs[0]})
+    assert w.shape == given.outputs[0].shape == (1,)
+
+
 def test_names_of_the_extension_module():
     assert issubclass(by_hand.Graph, ComputingGraph)
     assert issubclass(by_hand.OpNode, OperatorNode) and by_hand.VarNode is VarNode

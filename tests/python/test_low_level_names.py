@@ -163,6 +163,14 @@ def test_names_that_modules_import_from_each_other():
         _ = F.nn.no_such_name
 
 
+def test_base_classes_of_convolutions():
+    plain = (M.Conv1d, M.Conv2d, M.Conv3d, M.ConvTranspose2d, M.ConvTranspose3d)
+    for kind in (*plain, M.LocalConv2d, M.DeformableConv2d, M.ConvRelu2d):
+        assert issubclass(kind, M.conv._ConvNd)
+    assert not issubclass(M.ConvBn2d, M.conv._ConvNd)
+    assert set(mge.hub.hub.PROTOCOLS) == {"HTTPS", "SSH"}
+
+
 def test_graphs_by_the_names_of_the_extension_module():
     graph = megbrain_graph.Graph()
     x = _imperative_rt.make_h2d(graph, "xpux", "float32", (2,), "x")

@@ -4,6 +4,7 @@
 import gzip
 import hashlib
 import json
+import os
 import pickle
 import struct
 import tarfile
@@ -332,7 +333,20 @@ def test_own_sets_name_their_fields(tmp_path):
         supported_order = ("image", "boxes")
 
     assert Own(tmp_path).order == ("image",)
+    assert Own(tmp_path).root == str(tmp_path)
     with pytest.raises(NotImplementedError, match="x is unsupported"):
         Own(tmp_path, order=("x",))
     with pytest.raises(ValueError, match="sequence"):
         Own(tmp_path, order=5)
+
+
+def test_sets_without_files_need_no_folder():
+    made = VisionDataset(None, order=("image", "info"), supported_order=("image", "info"))
+    assert made.root is None and made.order == ("image", "info")
+    assert VisionDataset("~").root == os.path.expanduser("~")
+
+
+def test_a_class_without_a_list_of_types_takes_any_type(tmp_path):
+    assert VisionDataset(tmp_path, order=["depth"]).order == ["depth"]
+    with pytest.raises(NotImplementedError, match="depth is unsupported"):
+        VisionDataset(tmp_path, order=["depth"], supported_order=("image",))

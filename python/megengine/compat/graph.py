@@ -23,15 +23,16 @@ from .megbrain_graph import (  # noqa: F401
 
 
 def make_h2d(graph: ComputingGraph, device, dtype, shape=None, name: str | None = None) -> VarNode:
-    """Make a further input of a graph; of rank 1 without a shape.
+    """Make a further input of a graph.
+
+    Without a shape it is of rank 1, or gets the shape of the variable that it replaces.
 
     Example:
         >>> from megengine.core.tensor.megbrain_graph import Graph
         >>> make_h2d(Graph(), "xpux", "float32", (2, 3), "x").shape
         (2, 3)
     """
-    place = None if device is None else str(device)
-    return graph.variable(graph.add_input(name or "", dtype, list(shape or (1,)), place))
+    return graph.new_input(name, dtype, shape, device)
 
 
 def make_const(

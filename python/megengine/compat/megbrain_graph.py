@@ -78,9 +78,8 @@ class Graph(OpenGraph):
         return found
 
     def make_h2d(self, *, dtype, device, shape=None, name: str | None = None) -> VarNode:
-        """Make an input; of rank 1 without a shape."""
-        place = None if device is None else str(device)
-        return self.variable(self.add_input(name or "", dtype, list(shape or (1,)), place))
+        """Make an input; see ``OpenGraph.new_input``."""
+        return self.new_input(name, dtype, shape, device)
 
     make_input = make_h2d
 
@@ -192,7 +191,8 @@ class InputNode:
         var: the input; None: a new one.
         device: device of a new input.
         dtype: dtype of a new input.
-        shape: shape of a new input; None: a vector.
+        shape: shape of a new input; None: a vector, or the shape of the variable that the input
+            replaces (``replace_vars``).
         graph: the ``Graph`` of a new input.
     """
 

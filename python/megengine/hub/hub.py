@@ -26,7 +26,7 @@ from .exceptions import InvalidProtocol
 from .fetcher import GitHTTPSFetcher, GitSSHFetcher
 from .tools import cd, check_module_exists, load_module
 
-_FETCHERS = {"HTTPS": GitHTTPSFetcher, "SSH": GitSSHFetcher}
+PROTOCOLS = {"HTTPS": GitHTTPSFetcher, "SSH": GitSSHFetcher}
 
 
 def _get_megengine_home() -> str:
@@ -43,14 +43,14 @@ def _get_repo(
     commit: str | None = None,
     protocol: str = DEFAULT_PROTOCOL,
 ) -> str:
-    if protocol not in _FETCHERS:
+    if protocol not in PROTOCOLS:
         raise InvalidProtocol(
-            f"Invalid protocol, the value should be one of {', '.join(_FETCHERS)}."
+            f"Invalid protocol, the value should be one of {', '.join(PROTOCOLS)}."
         )
     folder = os.path.join(_get_megengine_home(), "hub")
     os.makedirs(folder, exist_ok=True)
     with cd(folder):
-        return _FETCHERS[protocol].fetch(git_host, repo_info, use_cache, commit)
+        return PROTOCOLS[protocol].fetch(git_host, repo_info, use_cache, commit)
 
 
 def _entry_of(module: types.ModuleType, name: str) -> Callable:

@@ -9,7 +9,7 @@ from .. import functional as F
 from ..core.operands import Pair, pair
 from ..core.public_home import set_public_home
 from ..tensor import Tensor
-from .conv_base import _ConvTransposeNd, _PaddedConv
+from .conv_base import _ConvNd, _ConvTransposeNd, _PaddedConv  # noqa: F401
 from .volume_conv import Conv3d, ConvTranspose3d
 from .window_conv import DeformableConv2d, LocalConv2d, RegionRestrictedConv
 

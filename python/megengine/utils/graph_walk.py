@@ -179,6 +179,7 @@ def replace_vars(dst: Sequence[Tensor], varmap: dict[Tensor, Tensor]) -> list[Va
         return []
     graph = dst[0].graph
     known = {old._number: graph.number_of(new) for old, new in varmap.items()}
+    graph.give_shapes({known[old._number]: old.shape for old in varmap})
     numbers, _ = graph.copy_from(graph, [var._number for var in dst], known)
     return [graph.variable(number) for number in numbers]
 

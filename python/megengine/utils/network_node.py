@@ -46,6 +46,7 @@ class OpenGraph(_mge.Graph):
         # For core.tensor.megbrain_graph: values of inputs by name, and of variables by number.
         self.feeds: dict[str, Tensor] = {}
         self.results: dict[int, Tensor] = {}
+        self.without_shape: set[int] = set()  # numbers of inputs that were made without a shape
         self.optimisations: dict[str, Any] = {}  # that a dump writes down
 
     @classmethod
@@ -77,6 +78,21 @@ class OpenGraph(_mge.Graph):
             if number in self._meanings:
                 found._meant_as(self._meanings[number])
         return found
+
+    def new_input(self, name: str | None, dtype, shape=None, device=None) -> "VarNode":
+        """Add an input. Without a shape it is of rank 1 until it replaces another variable."""
+        place = None if device is None else str(device)
+        number = self.add_input(name or "", dtype, list(shape or (1,)), place)
+        if not shape:
+            self.without_shape.add(number)
+        return self.variable(number)
+
+    def give_shapes(self, shapes: dict[int, tuple[int, ...]]) -> None:
+        """Set the shapes, by number, of those inputs that were made without one."""
+        lacking = {number: list(shapes[number]) for number in shapes.keys() & self.without_shape}
+        if lacking:
+            self.set_shapes(lacking)
+            self.without_shape -= lacking.keys()
 
     def add_input(self, name: str, dtype, shape: list[int], device=None) -> int:
         """Add an input, also of a quantised dtype; returns its number."""
