@@ -475,6 +475,17 @@ def test_statistics_that_were_left_out_are_not_tracked_later():
         norm(F.ones((1, 3, 2, 2)))
 
 
+def test_statistics_can_be_switched_off_later():
+    norm = M.BatchNorm2d(3)
+    norm.track_running_stats = False
+    x = Tensor(np.random.default_rng(0).normal(2, 3, (4, 3, 5, 5)).astype("float32"))
+    for training in (True, False):
+        result = norm.train(training)(x).numpy()
+        np.testing.assert_allclose(result.mean((0, 2, 3)), 0, atol=1e-5)
+        np.testing.assert_allclose(result.std((0, 2, 3)), 1, atol=1e-4)
+    assert (norm.running_mean.numpy() == 0).all() and (norm.running_var.numpy() == 1).all()
+
+
 class _Hidden(M.Module):
     """Hides a part from all lists, as classes for MegEngine do."""
 

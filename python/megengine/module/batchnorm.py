@@ -71,13 +71,15 @@ class _BatchNorm(Module):
         if self.freeze and weight is not None:
             weight, bias = weight.detach(), bias.detach()
         training = (self.training and not self.freeze) or not self.track_running_stats
-        return self._normalise(inp, weight, bias, training)
+        is_tracked = self.track_running_stats
+        mean, var = (self.running_mean, self.running_var) if is_tracked else (None, None)
+        return self._normalise(inp, mean, var, weight, bias, training)
 
-    def _normalise(self, inp: Tensor, weight, bias, training: bool) -> Tensor:
+    def _normalise(self, inp: Tensor, mean, var, weight, bias, training: bool) -> Tensor:
         return F.batch_norm(
             inp,
-            self.running_mean,
-            self.running_var,
+            mean,
+            var,
             weight,
             bias,
             training=training,
@@ -126,11 +128,11 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, freeze, **kwargs)
         self.group = group
 
-    def _normalise(self, inp: Tensor, weight, bias, training: bool) -> Tensor:
+    def _normalise(self, inp: Tensor, mean, var, weight, bias, training: bool) -> Tensor:
         return F.sync_batch_norm(
             inp,
-            self.running_mean,
-            self.running_var,
+            mean,
+            var,
             weight,
             bias,
             training=training,
