@@ -254,6 +254,25 @@ def test_modules_are_inserted(traced, net):
     assert_equal(copy.deepcopy(traced).flatten()(x)[0], got)
 
 
+def test_modules_are_inserted_below_inner_modules(traced, net):
+    x = image()
+    traced.a.inner, traced.e.again = Stage(), Stage()
+    traced.e.shared = traced.e.again
+    graph = traced.graph
+    (out,) = graph.outputs
+    with graph.insert_exprs():
+        y = graph.inputs[0].a.inner(out)
+        y = graph.inputs[0].e.again(y)
+        y = graph.inputs[0].e.shared(y)
+    want = traced.e.again(traced.e.again(traced.a.inner(net(x))))
+    graph.replace_node({out: y})
+    assert_equal(traced(x), want)
+    for part in (traced.a.inner, traced.e.again):
+        assert isinstance(part, TracedModule) and part.graph is not None
+    assert traced.e.shared is traced.e.again
+    assert_equal(copy.deepcopy(traced)(x), want)
+
+
 def test_a_failed_insertion_leaves_no_trace(traced):
     before = str(traced.graph)
     with pytest.raises(ZeroDivisionError), traced.graph.insert_exprs():

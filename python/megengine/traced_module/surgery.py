@@ -184,11 +184,20 @@ class InsertExprs:
     def _adopt_modules(self) -> None:
         """Convert called Modules that are not leaves to traced modules."""
         owner = self._graph._owner()
+        self._adopt_below(owner, {})
+        owner._update_ref(self._graph._whole)
+
+    def _adopt_below(self, owner, done: dict[int, Module]) -> None:
+        """The same below a traced module; one Module in two places stays one."""
+        done[id(owner)] = owner
         for name, value in list(vars(owner).items()):
             builder = self._surgeon.builders.get(id(value))
             if builder is not None and builder.graphs:
-                setattr(owner, name, owner._built(self._surgeon, value))
-        owner._update_ref(self._graph._whole)
+                if id(value) not in done:
+                    done[id(value)] = owner._built(self._surgeon, value)
+                setattr(owner, name, done[id(value)])
+            elif isinstance(value, GraphOwner) and id(value) not in done:
+                self._adopt_below(value, done)
 
     def _place(self, new: list[Expr]) -> int:
         exprs = self._graph._exprs
