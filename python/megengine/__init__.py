@@ -7,6 +7,8 @@ Example:
     Tensor([2. 4.], device=xpux:0)
 """
 
+from atexit import register as _atexit  # noqa: F401
+from sys import exit as _exit  # noqa: F401
 from typing import TYPE_CHECKING
 
 from . import _other_engine  # noqa: F401
