@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the table of docs/compile-options.md, and the descriptions of these options in
-docs/tools/load_and_run.md, from the library's list of options.
+"""Writes the table of docs/compile-options.md from the library's list of options.
 
     PYTHONPATH=build/release/python python scripts/make_option_table.py [--check]
 
-With --check nothing is written; the exit code is 1 if a page is not up to date.
+With --check nothing is written; the exit code is 1 if the page is not up to date.
 """
 
 import argparse
@@ -15,9 +14,8 @@ from pathlib import Path
 
 from megengine import _mge
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = Path(__file__).resolve().parents[1] / "docs/compile-options.md"
 TABLE = re.compile(r"(\| field \|[^\n]*\n\|[-|]+\n)(\|[^\n]*\n)*")
-FLAG = re.compile(r"^(\| `(--[a-z0-9-]+)[^`|]*` \| )[^|]*( \|)", re.MULTILINE)
 
 
 def table_row(field, default="", flag="", doc=""):
@@ -31,14 +29,8 @@ def default_of(option):
     return option["default"] + (f" {option['unit']}" if has_unit else "")
 
 
-def default_note(option):
-    """The default of a number or text; switches have none to mention."""
-    default = default_of(option)
-    return "" if default in ("true", "false", "unset", "empty") else f" (default: {default})"
-
-
-def option_page(page):
-    """The page of all options, with the table as the code has it."""
+def updated(page):
+    """The page, with the table as the code has it."""
     rows = [
         table_row(option["field"], default_of(option), option["flag"], option["doc"])
         for option in _mge.list_options()
@@ -47,35 +39,14 @@ def option_page(page):
     return TABLE.sub(lambda found: found[1] + "".join(rows), page, count=1)
 
 
-def tool_page(page):
-    """The page of load_and_run, whose flags for options have the descriptions of the code."""
-    docs = {
-        option["flag"]: option["doc"] + default_note(option)
-        for option in _mge.list_options()
-        if option["flag"] and not option["has_own_flag"]
-    }
-
-    def described(found):
-        doc = docs.get(found[2])
-        return found[1] + doc + found[3] if doc else found[0]
-
-    return FLAG.sub(described, page)
-
-
-PAGES = {DOCS / "compile-options.md": option_page, DOCS / "tools/load_and_run.md": tool_page}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     is_check = parser.parse_args().check
-    stale = [
-        path for path, updated in PAGES.items() if path.read_text() != updated(path.read_text())
-    ]
-    for path in stale:
-        if not is_check:
-            path.write_text(PAGES[path](path.read_text()))
-    return is_check and bool(stale)
+    page = PAGE.read_text()
+    if not is_check:
+        PAGE.write_text(updated(page))
+    return is_check and page != updated(page)
 
 
 if __name__ == "__main__":
