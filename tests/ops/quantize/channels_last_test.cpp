@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -87,6 +88,7 @@ const Case depthwise_cases[] = {
 const Case large_cases[] = {
     {{1, 160, 12, 11}, {33, 160, 3, 3}, {.padding = {1, 1}}},
     {{1, 160, 5, 5}, {33, 160, 1, 1}, {}},
+    {{1, 160, 9, 7}, {33, 160, 1, 1}, {.stride = {2, 2}}},
 };
 
 // Rows times a matrix.
@@ -234,6 +236,85 @@ TEST(ChannelsLast, GivesTheLargestSums) {
         form.steps->weight = weight;
         for (auto& c : large_cases) EXPECT_GT(compare(c, form, 1), 0);
     }
+}
+
+// Σ (a - zero) * weight with rows of two parts, by the product whose sums are bounded ahead.
+struct BoundedCase {
+    int64_t part_bytes, rows, columns;
+    int zero, x_spread, weight_spread;
+    bool is_signed, is_constant;  // constant: all numbers are at one end
+};
+void expect_exact(const cpu::ByteProduct& product, const BoundedCase& c, std::mt19937& random) {
+    SCOPED_TRACE(testing::Message() << "part " << c.part_bytes << ", rows " << c.rows << ", columns "
+                                    << c.columns << ", zero " << c.zero << ", spreads " << c.x_spread << ' '
+                                    << c.weight_spread << ", signed " << c.is_signed << ", constant "
+                                    << c.is_constant);
+    auto around = [&](int centre, int spread, int low, int high) {
+        const bool is_end = c.is_constant || random() % 4 == 0;
+        const int sign = !c.is_constant && random() % 2 ? -1 : 1;
+        const int step = is_end ? sign * spread : int(random() % (2 * unsigned(spread) + 1)) - spread;
+        return std::clamp(centre + step, low, high);
+    };
+    const int64_t k = 2 * c.part_bytes, stride = k + 48, panels = cpu::product_columns / product.panel;
+    const int low = c.is_signed ? -128 : 0;
+    std::vector<uint8_t> x(size_t(c.rows * stride));
+    for (auto& byte : x) byte = uint8_t(around(c.zero, c.x_spread, low, low + 255));
+    std::vector<int8_t> weight(size_t(k * cpu::product_columns));
+    for (auto& w : weight) w = int8_t(around(0, c.weight_spread, -128, 127));
+    const int64_t panel_bytes = product.bounds->bytes_of_panel(k);
+    std::vector<int8_t> packed(size_t(panels * panel_bytes));
+    for (int64_t i = 0; i < k; ++i)
+        for (int64_t column = 0; column < cpu::product_columns; ++column) {
+            const int64_t at = i / product.word * product.panel * product.word +
+                               column % product.panel * product.word + i % product.word;
+            packed[size_t(column / product.panel * panel_bytes + at)] =
+                weight[size_t(i * cpu::product_columns + column)];
+        }
+    for (int64_t p = 0; p < panels; ++p) product.bounds->complete_panel(packed.data() + p * panel_bytes, k);
+    const std::array<int64_t, 2> parts{0, c.part_bytes + 16};
+    std::vector<float> measures(size_t(product.bounds->measures_of_tile(k)));
+    cpu::ByteRows rows{.first = x.data(),
+                       .stride = stride,
+                       .parts = parts,
+                       .part_bytes = c.part_bytes,
+                       .count = c.rows,
+                       .columns = c.columns,
+                       .zero = c.zero};
+    (c.is_signed ? product.bounds->measure_signed : product.bounds->measure)(rows, measures.data());
+    rows.measures = measures.data();
+    std::vector<int32_t> sums(size_t(product.rows * cpu::product_columns));
+    (c.is_signed ? product.multiply_signed : product.multiply)(rows, packed.data(), sums.data());
+    for (int64_t r = 0; r < c.rows; ++r)
+        for (int64_t column = 0; column < c.columns; ++column) {
+            int32_t sum = 0;
+            for (int64_t i = 0; i < k; ++i) {
+                const int64_t part = i / c.part_bytes;
+                const uint8_t byte = x[size_t(r * stride + parts[size_t(part)] + i % c.part_bytes)];
+                sum += ((c.is_signed ? int(int8_t(byte)) : int(byte)) - c.zero) *
+                       weight[size_t(i * cpu::product_columns + column)];
+            }
+            ASSERT_EQ(sums[size_t(r * cpu::product_columns + column)], sum) << r << ' ' << column;
+        }
+}
+
+// Sums that fit in 16 bits, those that do with the lowest byte subtracted, those that do not, and the limits
+// between them: 255 * (64 + 64) and 8 * 255 * 16 just fit.
+TEST(BoundedProduct, IsExact) {
+    auto* product = cpu::bounded_product();
+    if (!product) GTEST_SKIP() << "for processors with AVX2 alone";
+    std::mt19937 random(11);
+    for (bool is_signed : {false, true})
+        for (int zero : {0, 3, 100, 128, 255})
+            for (int x_spread : {0, 9, 40, 128, 255})
+                for (int weight_spread : {1, 15, 16, 17, 40, 63, 64, 65, 100, 128})
+                    for (bool is_constant : {false, true}) {
+                        const int64_t part_bytes = random() % 2 ? 16 : 80;
+                        const auto rows = int64_t(1 + random() % size_t(product->rows));
+                        expect_exact(*product,
+                                     {part_bytes, rows, random() % 2 ? 32 : 9, is_signed ? zero - 128 : zero,
+                                      x_spread, weight_spread, is_signed, is_constant},
+                                     random);
+                    }
 }
 
 // All numbers of 24 bits whose steps are near to a half.

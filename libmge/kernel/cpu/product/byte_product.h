@@ -18,6 +18,19 @@ struct ByteRows {
     int64_t part_bytes;
     int64_t count;    // that are wanted; of the others there may be sums, too
     int64_t columns;  // used columns of the block, likewise
+    // Read by products with ByteBounds: the zero point, and the measures of these rows.
+    int32_t zero = 0;
+    const float* measures = nullptr;
+};
+
+// For products that add in 16 bits as far as the sums are bounded: by numbers that are stored behind the
+// words of a panel, and by others that are measured for each tile of rows.
+struct ByteBounds {
+    int64_t (*bytes_of_panel)(int64_t k);
+    void (*complete_panel)(int8_t* panel, int64_t k);  // after its words are stored
+    int64_t (*measures_of_tile)(int64_t k);
+    void (*measure)(const ByteRows& a, float* measures);
+    void (*measure_signed)(const ByteRows& a, float* measures);
 };
 
 // One block of columns is a separate product. Its weight is packed panel by panel, in words along k, those of
@@ -36,10 +49,14 @@ struct ByteProduct {
     void (*multiply)(const ByteRows& a, const int8_t* weight, int32_t* sums);
     // For rows of i8; null if they are wide.
     void (*multiply_signed)(const ByteRows& a, const int8_t* weight, int32_t* sums);
+    // If not null, the sums are those of a[r][k] - zero.
+    const ByteBounds* bounds = nullptr;
 };
-// By matrix instructions (AMX); null if the processor does not have them. By sums of two 16-bit products,
+// By matrix instructions (AMX); null if the processor does not have them. By byte products that are added in
+// 16 bits; null if there are better instructions, or no such ones. By sums of two 16-bit products,
 // everywhere.
 const ByteProduct* matrix_product();
+const ByteProduct* bounded_product();
 const ByteProduct* pair_product();
 // ByteProduct::multiply of pair_product, with an i16 weight.
 using MultiplyPairs = void (*)(const ByteRows& a, const int16_t* weight, int32_t* sums);

@@ -31,6 +31,10 @@ constexpr int64_t chunk_bytes = 192 << 10;  // size of gathered rows, so that th
 
 int64_t whole(int64_t n, int64_t size) { return pieces(n, size) * size; }
 
+// Products of fewer elements are not worth measuring rows, and their values often spread widely: convolutions
+// that follow one without an activation have few channels.
+constexpr int64_t fewest_bounded = 128;
+
 enum class Rows : uint8_t { image, bordered, gathered, lines };
 
 struct ChannelsLast {
@@ -50,6 +54,12 @@ struct ChannelsLast {
 
     int64_t blocks() const { return pieces(g.oc, columns); }
     bool is_wide() const { return product->takes_wide; }
+    // Sums are those of values less the zero point.
+    bool is_centred() const { return is_wide() || product->bounds; }
+    int64_t panel_bytes() const {
+        return product->bounds ? product->bounds->bytes_of_panel(k) : product->panel * k;
+    }
+    int64_t block_bytes() const { return columns / product->panel * panel_bytes(); }
     int64_t element() const { return is_wide() ? int64_t(sizeof(int16_t)) : 1; }
     int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
     int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
@@ -70,10 +80,14 @@ struct ChannelsLast {
         int64_t count = rows == Rows::gathered ? chunk_rows : product->rows;
         return int64_t(aligned((count * k + vector) * element()));
     }
-    // For one thread: gathered rows and the sums of a chunk.
-    int64_t scratch_bytes() const {
-        return gathered_bytes() + chunk_rows * columns * int64_t(sizeof(int32_t));
+    int64_t sums_bytes() const { return chunk_rows * columns * int64_t(sizeof(int32_t)); }
+    int64_t measures_of_tile() const { return product->bounds ? product->bounds->measures_of_tile(k) : 0; }
+    int64_t measures_bytes() const {
+        return int64_t(
+            aligned(pieces(chunk_rows, product->rows) * measures_of_tile() * int64_t(sizeof(float))));
     }
+    // For one thread: gathered rows, the sums of a chunk, and the measures of its tiles.
+    int64_t scratch_bytes() const { return gathered_bytes() + sums_bytes() + measures_bytes(); }
     size_t workspace() const { return size_t(image_bytes() + threads * scratch_bytes()); }
 };
 
@@ -109,7 +123,7 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
     c.part_bytes = c.k * c.element();
     c.parts = {0};
     c.chunk_rows = most_rows;
-    if (c.is_wide() && c.rows == Rows::gathered) {
+    if (c.is_centred() && c.rows == Rows::gathered) {
         int64_t tiles = chunk_bytes / (c.part_bytes * product.rows);
         c.chunk_rows = std::clamp<int64_t>(tiles, 1, most_rows / product.rows) * product.rows;
     }
@@ -137,10 +151,10 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
 void pack_weight(ChannelsLast& c, const int8_t* weight) {
     int64_t word = c.product->word, panel = c.product->panel;
     int64_t taps = c.g.kernel[0] * c.g.kernel[1];
-    c.weight = PackedValues<int8_t>(c.blocks() * columns * c.k);
+    c.weight = PackedValues<int8_t>(c.blocks() * c.block_bytes());
     c.weight_sums.resize(size_t(c.g.oc));
     for (int64_t oc = 0; oc < c.g.oc; ++oc) {
-        int8_t* first = c.weight.data() + oc / panel * panel * c.k + oc % panel * word;
+        int8_t* first = c.weight.data() + oc / panel * c.panel_bytes() + oc % panel * word;
         for (int64_t ic = 0; ic < c.g.ic; ++ic)
             for (int64_t tap = 0; tap < taps; ++tap) {
                 int8_t w = weight[(oc * c.g.ic + ic) * taps + tap];
@@ -149,13 +163,21 @@ void pack_weight(ChannelsLast& c, const int8_t* weight) {
                 c.weight_sums[size_t(oc)] += w;
             }
     }
+    if (!c.product->bounds) return;
+    for (int64_t at = 0; at < c.blocks() * c.block_bytes(); at += c.panel_bytes())
+        c.product->bounds->complete_panel(c.weight.data() + at, c.k);
 }
 
 // Beside matrices pairs have a chance only where rows need not be gathered.
 std::vector<const cpu::ByteProduct*> products(const Problem& problem) {
     std::vector<const cpu::ByteProduct*> all;
     if (auto* matrices = cpu::matrix_product()) all.push_back(matrices);
-    if (all.empty() || is_product(quantised_geometry(problem))) all.push_back(cpu::pair_product());
+    const auto g = quantised_geometry(problem);
+    const bool is_deep = g.kernel[0] * g.kernel[1] * g.ic >= fewest_bounded;
+    if (auto* bounded = cpu::bounded_product(); bounded && is_deep)
+        all.push_back(bounded);
+    else if (all.empty() || is_product(g))
+        all.push_back(cpu::pair_product());
     return all;
 }
 std::string name_of(const cpu::ByteProduct& product) { return std::string("channels_last:") + product.name; }
@@ -318,7 +340,7 @@ void finish_rows(const ImageRun& run, int64_t block, int64_t first, int64_t coun
     auto& c = run.c;
     int64_t first_channel = block * columns, channels = std::min(columns, c.g.oc - first_channel);
     // Bytes of a zero point add the same to all sums of a channel.
-    int32_t zero = c.is_wide() ? 0 : run.scales.x_zero;
+    int32_t zero = c.is_centred() ? 0 : run.scales.x_zero;
     alignas(64) std::array<int32_t, columns> start{};
     for (int64_t i = 0; i < channels; ++i)
         start[size_t(i)] = (run.scales.bias ? run.scales.bias[first_channel + i] : 0) -
@@ -336,23 +358,38 @@ void finish_rows(const ImageRun& run, int64_t block, int64_t first, int64_t coun
     }
 }
 
+void measure_rows(const ImageRun& run, int64_t chunk, int64_t count, uint8_t* scratch, float* measures) {
+    auto& c = run.c;
+    auto& product = *c.product;
+    auto* measure = c.is_x_signed ? product.bounds->measure_signed : product.bounds->measure;
+    for (int64_t i = 0; i < count; i += product.rows, measures += c.measures_of_tile()) {
+        auto tile = tile_at(run, chunk, chunk + i, std::min(product.rows, count - i), columns, scratch);
+        tile.zero = run.scales.x_zero;
+        measure(tile, measures);
+    }
+}
+
 // A thread's unit of work.
 void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
     auto& c = run.c;
     auto& product = *c.product;
     auto* multiply = c.is_x_signed && product.multiply_signed ? product.multiply_signed : product.multiply;
     auto* sums = reinterpret_cast<int32_t*>(scratch + c.gathered_bytes());
+    auto* measures = reinterpret_cast<float*>(scratch + c.gathered_bytes() + c.sums_bytes());
     product.begin();
     for (int64_t chunk = rows.begin, count; chunk < rows.end; chunk += count) {
         count = std::min(c.chunk_rows, rows.end - chunk);
         if (c.rows == Rows::lines) count = std::min(count, c.line - chunk % c.line);
         if (c.rows == Rows::gathered) gather_rows(run, chunk, count, scratch);
+        if (product.bounds) measure_rows(run, chunk, count, scratch, measures);
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
-            const int8_t* weight = c.weight.data() + block * columns * c.k;
+            const int8_t* weight = c.weight.data() + block * c.block_bytes();
             int64_t channels = std::min(columns, c.g.oc - block * columns);
             for (int64_t i = 0; i < count; i += product.rows) {
                 int64_t wanted = std::min(product.rows, count - i);
                 auto tile = tile_at(run, chunk, chunk + i, wanted, channels, scratch);
+                tile.zero = run.scales.x_zero;
+                tile.measures = measures + i / product.rows * c.measures_of_tile();
                 multiply(tile, weight, sums + i * columns);
             }
             finish_rows(run, block, chunk, count, sums);
