@@ -56,7 +56,7 @@ void judge(Job& job, const TestCaseResult& result) {
         job.fail(ErrorCode::accuracy, message);
 }
 
-// The model with the options of its first test's program in it.
+// Writes the model with the options of its first test's program.
 void write_with_options(Job& job, const std::string& path) {
     Model model = job.session->model();
     store_options(model, job.session->requested(), *job.tests.at(0).program);

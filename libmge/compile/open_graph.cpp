@@ -24,7 +24,7 @@ bool is_open(const OpenAxes& open, size_t input, int axis) {
     return axis < most_bits && (open[input] >> axis & 1) != 0;
 }
 
-// A bound can decide comparisons that others follow from.
+// A new bound can decide comparisons that lead to further ones.
 constexpr int most_rounds = 4;
 
 using Bounds = std::map<std::string, ExtentBounds, std::less<>>;
@@ -35,7 +35,7 @@ struct Line {
     int64_t k = 0, rest = 0;
 };
 
-// Nullopt for a form with several symbols, or with others than sums.
+// Returns nullopt if the form has several symbols, or one inside a function.
 std::optional<Line> line_of(const Extent& form) {
     Line line;
     for (auto& [product, k] : terms_of(form)) {
@@ -67,7 +67,7 @@ void decide(const Undecided& comparison, const ExtentValues& sizes, Bounds& boun
     auto size = line ? sizes.find(line->symbol->text) : sizes.end();
     if (size == sizes.end()) return;
     const int64_t now = line->k * size->second + line->rest;
-    // Equal numbers have both answers where only the larger one is wanted.
+    // Equal numbers satisfy both answers to "which is larger".
     if (comparison.question == is_equal && now == 0) return;
     if (now >= 0)
         narrow(bounds[size->first], {line->symbol, line->k, line->rest - (comparison.question == is_equal)});

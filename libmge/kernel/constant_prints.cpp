@@ -10,7 +10,7 @@
 namespace mge {
 namespace {
 
-// Smaller constants are read in no time.
+// Reading smaller constants costs less than a look-up.
 constexpr size_t least_printed_bytes = size_t(1) << 14;
 
 struct KnownConstant {

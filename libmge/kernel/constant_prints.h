@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Remembers fingerprints of constants. A graph that is compiled again, for other shapes, finds its packed
-// constants by their fingerprints, and reading all weights for these takes longer than the rest.
+// Remembers fingerprints of constants. A graph that is compiled again for other shapes finds its packed
+// constants by fingerprint. Reading all weights again would take longer than the rest.
 
 #include <optional>
 #include <vector>
@@ -22,7 +22,7 @@ public:
 
     // The noted fingerprint of so many bytes at the beginning of a constant; nullopt if there is none.
     static std::optional<Fingerprint> find(const void* constant, size_t bytes);
-    // Does nothing for other memory than that of a constant of a living object.
+    // Is ignored unless `constant` is the memory of a constant of a living object.
     static void note(const void* constant, size_t bytes, const Fingerprint& print);
 
 private:

@@ -346,7 +346,7 @@ void add_considered(Database& db, const std::string& machine, const std::string&
     transaction.commit();
 }
 
-// Called in a handler: throws the error on if the user named a file that is no cache.
+// Called in a handler: rethrows the error if the user named a file that is no cache.
 void refuse_named_file(CacheName name, const Error& error) {
     bool is_no_cache = dynamic_cast<const ModelError*>(&error) && !dynamic_cast<const DamagedCache*>(&error);
     if (name == CacheName::by_user && is_no_cache) throw;

@@ -103,7 +103,7 @@ bool is_pickle(std::span<const std::byte> bytes) {
            bytes[1] <= std::byte{5} && bytes.back() == std::byte{'.'};
 }
 
-// The end of the message about a file of no known kind.
+// The end of the message about a file of unknown kind.
 std::string_view hint_for(std::span<const std::byte> bytes) {
     if (is_pickle(bytes))
         return "; it looks like a pickle of megengine.save or megengine.traced_module: load it with "

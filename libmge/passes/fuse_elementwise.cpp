@@ -180,7 +180,7 @@ private:
         return reductions_ == Wish::wherever_legal || !may_be_laid_out(node.inputs[0]);
     }
 
-    // Without scalar constants.
+    // The inputs of a region, without scalar constants.
     std::vector<ValueId> inputs_of(const std::vector<NodeId>& region) const {
         auto inputs = inputs_of_region(graph_, region);
         std::erase_if(inputs, [&](ValueId id) { return is_scalar_constant(graph_.value(id)); });

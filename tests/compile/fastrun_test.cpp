@@ -94,7 +94,7 @@ TEST(NoProfilingOnShapeChange, KeepsTheAlgorithms) {
         options.no_profiling_on_shape_change = keeps;
         options.select.measure = [&](const Problem&, const Algorithm& algorithm, const Prepared&, double) {
             ++measured;
-            // Not what anybody would choose unmeasured.
+            // An order that no heuristic would choose.
             return std::optional(algorithm.attributes.naive ? 1.0 : 2.0 - 0.01 * measured);
         };
         Executable executable(convolutions(), options);

@@ -63,7 +63,7 @@ TEST(OpenGraph, RunsAtSizesThatConstantsHappenToHave) {
     expect_right(executable, inputs_of(width, width + 1));
 }
 
-// The step of a model whose places have weights in a table: of each place of the past, and of the next one.
+// One step of a model with a table of weights by position: those of the past, and the next one.
 constexpr int64_t places = 24;
 Graph net_with_table() {
     Graph graph = record({f32({1, width}), f32({3, width})}, [](const Tensors& x) {

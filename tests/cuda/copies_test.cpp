@@ -29,8 +29,8 @@ Tensor numbers(int seed) {
     return make_tensor(DType::f32, {elements}, values);
 }
 
-// To a device and back, layer by layer, with work on both sides and memory that goes round: `there` and
-// `here` are where.
+// Moves to a device and back, layer by layer, with work on both sides and memory that is reused. The two
+// devices are `there` and `here`.
 Graph across(DeviceId there, DeviceId here) {
     GraphBuilder builder;
     InterpreterScope scope(builder);
@@ -76,7 +76,7 @@ Values outputs_of(Context& context) {
 
 Tensors inputs(int run) { return {numbers(run), numbers(run + 5)}; }
 
-// By run, from everything in one queue.
+// The values of each run, computed with everything in one queue.
 std::vector<Values> expected(int runs) {
     Executable executable(across(gpu(), host_device), beside(false));
     std::vector<Values> all;
@@ -100,8 +100,8 @@ TEST(OverlappedCopies, MatchOneQueue) {
     }
 }
 
-// Its inputs and outputs are page-locked, so nothing waits for a copy where it is asked for; other memory may
-// be bound, an observer may look, and the arenas may move.
+// Inputs and outputs are page-locked, so copies are asynchronous. Between runs other memory is bound, an
+// observer is attached, and the arenas move.
 TEST(OverlappedCopies, ContextWorksAfterEveryKindOfRun) {
     auto right = expected(8);
     auto context = Context::create(Program::compile(across(gpu(), host_device), beside()));

@@ -31,7 +31,7 @@ Tensor numbers(DType dtype, int seed) {
     return make_tensor(dtype, {4, 3}, values);
 }
 
-// Work of the GPU before and after the exchange, which must wait for each other. The values are exact.
+// The exchange must wait for the work before it, and the work after it for the exchange. Values are exact.
 Graph exchange_between_work(Mode mode, DType dtype) {
     GraphBuilder builder;
     InterpreterScope scope(builder);

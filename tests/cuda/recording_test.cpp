@@ -107,7 +107,7 @@ TEST(RecordedRuns, KeepOutputsOfEarlierRuns) {
     for (int i = 0; i < 5; ++i) expect_as_on_cpu(graph, filled(x_shape, i), kept[size_t(i)], i);
 }
 
-// More than is copied, at places that come again in turn and at others.
+// Inputs too large to be copied, at addresses that repeat in turn and at new ones.
 TEST(RecordedRuns, ReadInputsAtAnyAddress) {
     GraphBuilder builder;
     {
@@ -171,7 +171,7 @@ TEST(RecordedRuns, EndAtUnrecordablePlaces) {
     }
 }
 
-// As a training step does with its parameters.
+// Inputs are updated in place, as parameters in a training step.
 TEST(RecordedRuns, OverwriteDonatedInputs) {
     GraphBuilder builder;
     {
@@ -208,7 +208,7 @@ TEST(RecordedRuns, AreMadeAgainWhenArenasMove) {
     }
 }
 
-// It says which matrix has no inverse, so it looks.
+// The error names the matrix without inverse, so the host reads values.
 TEST(RecordedRuns, AreDisabledIfAStepWaits) {
     Graph graph = graph_of([](const Tensor& x) {
         return Tensors{ops::exp(ops::matinv(ops::add(x, ops::eye({.n = 3, .m = 3}))))};

@@ -36,7 +36,7 @@ def test_one_network_per_thread(models, image, expected, threads):
 
 
 def test_one_network_of_six_threads(models, image, expected):
-    """Runs wait for each other. The scores are read when all have ended: a run writes over them."""
+    """Runs wait for each other. Each run overwrites the scores, so they are read at the end."""
     network = loaded(models)
     run(network, image)
 
@@ -77,7 +77,7 @@ def test_callbacks_are_set_while_others_run(models, image, expected):
 
 
 def test_a_network_is_destroyed_by_another_thread(models, image):
-    """The call that is under way ends; the next one is an error."""
+    """A call in flight finishes; the next one is an error."""
     for _ in range(5):
         network = loaded(models)
         run(network, image)

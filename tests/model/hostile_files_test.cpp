@@ -164,7 +164,7 @@ TEST(HostileFiles, TrailingOrLeadingBytesAreRefused) {
     EXPECT_THAT(refusal_of(good + good), HasSubstr("its header says"));
 }
 
-// Weights and modules that Python saved are often taken for models, under the name of one.
+// Users often pass weights or modules that Python saved where a model is expected.
 TEST(HostileFiles, PicklesAreNamed) {
     EXPECT_THAT(message_of("\x80\4\x95\x9c\3."), HasSubstr("looks like a pickle of megengine.save"));
     EXPECT_THAT(message_of("\x80\x9\x95\x9c\3."), HasSubstr("name its cipher"));

@@ -74,7 +74,7 @@ TEST(ChooseLayout, PutsReordersOnlyAtTheBorders) {
     for (auto& pass : pipeline())
         if (pass.level != on_request) graph = pass.run(std::move(graph), options);
     verify(graph);
-    // The image among the outputs, and what the blocks on Arm start from.
+    // For the image among the outputs. On Arm also where blocks begin.
     EXPECT_EQ(count(graph, "reorder"), first_is_plain() ? 2 : 1) << to_text(graph);
     EXPECT_EQ(count(graph, "relu"), 0) << to_text(graph);
     EXPECT_EQ(count(graph, "add"), 0) << to_text(graph);
@@ -240,7 +240,7 @@ TEST(ChooseLayout, NormalisesInTheLayout) {
         options.layout = cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c";
         for (auto& pass : pipeline())
             if (pass.level != on_request) graph = pass.run(std::move(graph), options);
-        // Behind the last sum, and on Arm before both operands of the second convolution.
+        // After the last sum. On Arm also before both operands of the second convolution.
         EXPECT_EQ(count(graph, "reorder"), first_is_plain() ? 3 : 1) << to_text(graph);
     }
 }

@@ -221,6 +221,6 @@ def test_a_state_of_fewer_parameters_is_refused():
     del state["state"][1]
     with pytest.raises(KeyError, match=r"no state of the parameters \[1\]"):
         adam().load_state_dict(state)
-    # Without momentum there is none to miss.
+    # SGD without momentum has no state that could be missing.
     sgd = O.SGD([mge.Parameter([1.0])], lr=0.1)
     sgd.load_state_dict(sgd.state_dict())

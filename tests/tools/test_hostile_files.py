@@ -33,7 +33,7 @@ def limit_memory(memory, env):
 
 @pytest.fixture
 def run_small(tool_path):
-    """Runs a tool that may have so much memory."""
+    """Runs a tool with a limit of its memory."""
 
     def run(name, *args, memory=2 * GIB, **env):
         limit = limit_memory(memory, env)
@@ -160,7 +160,7 @@ def test_an_export_of_a_cache_is_limited(run_small, tmp_path):
 
 
 def test_cache_database_contains_only_tables(run_tool, small_model, run_small, tmp_path):
-    """A view in the place of the table would make rows without end, a column values without end."""
+    """A view instead of the table could yield endless rows, a generated column endless values."""
     cache = tmp_path / "c.sqlite"
     assert run_tool("mge-fastrun-cache", "build", cache, small_model).code == 0
     columns = (
@@ -283,7 +283,7 @@ def test_a_new_key_replaces_nothing(run_tool, tmp_path):
 
 @pytest.fixture(scope="module")
 def odd_model(tmp_path_factory):
-    """A model all of whose names would move a terminal's cursor, and two test cases."""
+    """A model with two test cases, whose names contain terminal control codes."""
     folder = tmp_path_factory.mktemp("odd")
     traced = trace(symbolic=True, capture_as_const=True)(lambda x: mge.functional.exp(x) + 1)
     traced(mge.Tensor(np.ones((2, 3), "float32")))
@@ -372,7 +372,7 @@ def test_patterns_on_long_names(run_tool, small_model, tmp_path):
     model.write_bytes(onnx.helper.make_model(graph, ir_version=10).SerializeToString())
     out = tmp_path / "out.safetensors"
     assert run_tool("mge-dump", "weights", model, out, "--name", "(x|y)*x").code == 0
-    # Its end is out of sight.
+    # No name that long is searched to its end.
     assert run_tool("mge-dump", "weights", model, out, "--name", "x$").code == USAGE
 
     row = {"machine": "m", "problem": long, "algorithm": "a", "milliseconds": 1, "workspace": 0}

@@ -32,7 +32,7 @@ std::string fingerprint(const Graph& graph) {
     return hex_text(checksum(all));
 }
 
-// The options that decide which steps there are, besides those that a plan has entries of their own for.
+// Options that decide which steps there are; a plan has entries of their own for the other such options.
 bool is_switch(const OptionInfo& option) { return option.field.starts_with("switches."); }
 
 OptionValue value_of(const Json& value) {

@@ -132,7 +132,7 @@ std::unique_ptr<const Recording> CudaQueue::record_work(const std::function<void
     return record_graph(*this, enqueue);
 }
 
-// Other libraries would do their work at once on the queue's own stream, and again in each run.
+// During a recording, work of other libraries on this stream would run at once, and again in each run.
 uintptr_t CudaQueue::stream_address() {
     refuse_recording();
     return reinterpret_cast<uintptr_t>(stream_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block draws from one row after the other, as the CPU does (multinomial.cpu.cpp): from the running sums of
-// its weights, or the first events of processes whose rates they are.
+// Each block draws from one row after the other, as the CPU does (multinomial.cpu.cpp): by running sums of
+// the weights, or by the first events of processes with these rates.
 #include "libmge/ops/random/multinomial.cuda.h"
 
 #include "libmge/kernel/cuda/reduce/scan.cuh"
@@ -22,7 +22,7 @@ struct RowOfWeights {
     }
 };
 
-// Whether the block's row has enough weights above 0, and no others than numbers from 0 on.
+// True if the block's row has enough weights above 0, and no negative ones or NaN.
 template <class T>
 MGE_DEVICE bool is_distribution(const RowOfWeights<T>& row, bool replacement) {
     int possible = 0, wrong = 0;

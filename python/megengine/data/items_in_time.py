@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 
 def items_in_time(items: Iterable, seconds: float) -> Iterator:
-    """The items, each of which must arrive within a time.
+    """Yield the items, each of which must arrive within a time limit.
 
     A thread reads them, so the caller can stop waiting. It reads an item only when asked for one.
 

@@ -18,7 +18,7 @@ namespace {
 
 void finalize_nothing(PyObject*) {}
 
-// The words of a type, as far as every type has them.
+// The words of a type object, up to the size that every type has.
 std::span<void*> words_of(PyTypeObject* type) {
     Reference size(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__basicsize__"));
     if (!size) throw PythonError{};

@@ -16,7 +16,7 @@ public:
 
 // The error that a call on the device returns first: a sticky one, or one planted by a test.
 cudaError_t begin_call();
-// Alone an error that lasts.
+// Returns only a sticky error.
 cudaError_t lasting_error();
 // From now on each call gives this error.
 cudaError_t lose_device(cudaError_t error);
@@ -27,15 +27,15 @@ cudaError_t lose_device(cudaError_t error);
 void set_memory(size_t bytes);
 // The next call that needs the device fails with this error, which lasts where CUDA's does.
 void fail_next(cudaError_t error);
-// A device that was lost is there again.
+// Makes a lost device available again.
 void revive();
-// The next capture ends as if a library had asked for what a graph cannot hold.
+// Makes the next capture fail as if a library had made a call that graphs cannot hold.
 void break_next_capture();
 // So many graphs were launched until now.
 size_t launched_graphs();
 // So many texts were compiled until now.
 size_t compiled_texts();
-// As if NVRTC were not installed, or cuDNN and cuBLASLt.
+// Hides NVRTC, or cuDNN and cuBLASLt, as if they were not installed.
 void hide_text_compiler(bool hides);
 void hide_libraries(bool hides);
 // From now on streams mix by this seed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that meet demands are computed from them.
+// Sizes of open dimensions that meet the demands of operators.
 #include "libmge/model/import/onnx/shapes/open_sizes.h"
 
 #include <gtest/gtest.h>

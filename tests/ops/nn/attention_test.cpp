@@ -95,7 +95,7 @@ TEST(Attention, HidesKeysByMasks) {
     }
 }
 
-// From a query that sees nothing the lowest numbers hide no key more than others.
+// For a query without visible keys, a mask of the lowest numbers weighs all keys equally.
 TEST(Attention, WeighsHiddenKeysOfQueriesThatSeeNone) {
     constexpr int64_t queries = 64, keys = 100;
     const Tensor q = seeded_tensor({1, 1, queries, 8}, 1), k = seeded_tensor({1, 1, keys, 8}, 2),

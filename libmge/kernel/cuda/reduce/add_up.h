@@ -4,7 +4,7 @@
 
 namespace mge::cuda {
 
-// Makes of counts how many there are before each, and in the place behind the last one how many in all.
+// Replaces each of n counts by the sum of those before it, and writes the total after the last one.
 void add_up(Stream stream, int64_t n, int64_t* counts);
 
 }  // namespace mge::cuda

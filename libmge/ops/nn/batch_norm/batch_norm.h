@@ -61,7 +61,7 @@ struct BatchNormBackward {
         field_list(field<&Params::training>("training", "True if the statistics were computed from x."));
     static constexpr PerInputElement operations{7};
     static constexpr auto autocast = Autocast::wide;
-    // x, dy and dx; what counts channels stays plain.
+    // x, dy and dx; tensors with one element per channel stay plain.
     static constexpr ImageLayouts layouts{.inputs = 0b11, .outputs = 0b1};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -5,8 +5,8 @@
 
 namespace mge::ops {
 
-// oneDNN's poolings for the layout of the Problem, f32 and bf16. The gradient of a maximum is not among them:
-// oneDNN gives it to one element of a window, we to all that are the largest.
+// oneDNN's pooling algorithms for the Problem's layout, f32 and bf16. The gradient of max pooling is not
+// among them: oneDNN gives it to one element of a window, MGE to all that are the largest.
 enum class PoolKind { max, average, average_backward };
 
 Support supports_onednn_pool(const Problem& problem, PoolKind kind);

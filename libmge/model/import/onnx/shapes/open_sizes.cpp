@@ -67,9 +67,9 @@ private:
             return std::nullopt;
         }
     }
-    // Common sizes of the symbols that meet the demand: where it is met first, from their present ones on,
-    // and below the double of that. The roundest are first, because operators after the one that refuses a
-    // size may demand more.
+    // Returns common sizes of the symbols that meet the demand: from the first one at or above their present
+    // sizes to below twice that. The roundest come first, because operators after the one that refused a size
+    // may demand more.
     IntList sizes_for(const Demand& demand, const Names& names) {
         ExtentValues changed = sizes_;
         auto meets = [&](int64_t size) {
