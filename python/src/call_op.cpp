@@ -4,7 +4,9 @@
 #include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/index/slice/slice.h"
+#include "libmge/ops/index/take.h"
 #include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/reshape.h"
 #include "python/src/errors.h"
 #include "python/src/gil_released.h"
 #include "python/src/graph_binding.h"
@@ -57,20 +59,30 @@ TensorOperands look_at_tensors(const OpInfo& op, std::span<PyObject* const> obje
     return found;
 }
 
-// True if results inherit the image format of the inputs.
+// True if results of rank 4 and 5 inherit the image format of the inputs.
 bool keeps_format(const OpInfo& op) {
     return op.traits.elementwise || op.layouts || op.physical_form || &op == &ops::Slice::info ||
-           &op == &ops::BroadcastTo::info;
+           &op == &ops::Take::info;
 }
 
-void set_formats(PyObject* result, uint8_t format) {
+// True if only results of rank 4 inherit the format, and only NHWC.
+bool keeps_format_of_images(const OpInfo& op) {
+    return &op == &ops::Reshape::info || &op == &ops::BroadcastTo::info;
+}
+
+void set_formats(PyObject* result, uint8_t format, int largest_rank) {
     if (!is_tensor(result)) {
         const Items results(result);
-        for (size_t i = 0; i < results.size(); ++i) set_formats(results[i], format);
+        for (size_t i = 0; i < results.size(); ++i) set_formats(results[i], format, largest_rank);
         return;
     }
     int rank = value_of(result).shape().rank();
-    if (rank == 4 || rank == 5) as_tensor(result)->format = format;
+    if (rank >= 4 && rank <= largest_rank) as_tensor(result)->format = format;
+}
+
+void inherit_format(const OpInfo& op, uint8_t format, PyObject* result) {
+    if (keeps_format(op)) set_formats(result, format, 5);
+    if (format == nhwc_format && keeps_format_of_images(op)) set_formats(result, format, 4);
 }
 
 // Index and mask inputs convert lists like the constructor, host inputs to integers.
@@ -161,8 +173,8 @@ PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
         result = one_output ? wrap_tensor(apply_one(op, params, inputs.span()))
                             : wrap_tensors(apply(op, params, inputs.span()));
     }
-    if (inputs.format() && keeps_format(op)) [[unlikely]]
-        set_formats(result, inputs.format());
+    if (inputs.format()) [[unlikely]]
+        inherit_format(op, inputs.format(), result);
     return result;
 }
 

@@ -67,6 +67,9 @@ void define_module(nb::module_& module) {
     module.def(
         "set_symbolic_shapes", [](bool value) { has_symbolic_shapes = value; }, nb::arg("value"),
         "Sets whether Tensor.shape is a Tensor on this thread.");
+    module.def(
+        "set_shows_nhwc", [](bool value) { shows_nhwc = value; }, nb::arg("value"),
+        "Whether shape and numpy() of Tensors of format 'nhwc' have the order of axes of their format.");
 }
 
 }  // namespace

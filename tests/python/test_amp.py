@@ -12,6 +12,7 @@ import megengine.functional as F
 import megengine.module as M
 from megengine import amp
 from megengine.autodiff import GradManager
+from megengine.compat import core2
 from megengine.jit import trace
 
 RANDOM = np.random.RandomState(7)
@@ -312,11 +313,37 @@ def test_formats_stay_with_images():
     x = amp.convert_tensor_format(mge.Tensor(IMAGE.numpy()))
     for y in (x + 1, IMAGE * x, F.relu(x), F.max_pool2d(x, 2), F.concat([x, x], 1), x.detach()):
         assert y.format == "nhwc"
-    for y in (x[:, :2], x[::-1], F.broadcast_to(x[:1], (3, 4, 5, 5))):
+    for y in (x[:, :2], x[::-1], x[:, [0, 2]], F.broadcast_to(x[:1], (3, 4, 5, 5))):
         assert y.format == "nhwc"
+    assert x.reshape(2, 2, 10, 5).format == F.reshape(x, (4, -1, 5, 5)).format == "nhwc"
     assert F.vision.interpolate(x, scale_factor=2).format == "nhwc"
     for y in (x.reshape(2, 100), F.sum(x, axis=1), x[0], x.transpose(0, 2, 3, 1)):
         assert y.format == "default"
+    for y in (F.reshape(x, (2, 1, 4, 5, 5)), F.broadcast_to(x, (3, 2, 4, 5, 5))):
+        assert y.format == "default"
+    x.format = "nchw"
+    assert (x + 1).format == x[:, 0:1].format == "nchw"
+    for y in (x.reshape(2, 2, 10, 5), F.broadcast_to(x[:1], (3, 4, 5, 5))):
+        assert y.format == "default"
+
+
+def test_images_can_be_shown_in_the_order_of_their_format():
+    weight = mge.Tensor(np.arange(48).reshape(2, 1, 4, 3, 2), format="nhwc")
+    image = mge.Tensor(IMAGE.numpy(), format="nhwc")
+    before = core2.get_auto_format_convert()
+    core2.set_auto_format_convert(False)
+    try:
+        assert (image.shape, weight.shape, IMAGE.shape) == (
+            (2, 5, 5, 4),
+            (2, 1, 3, 2, 4),
+            (2, 4, 5, 5),
+        )
+        np.testing.assert_array_equal(image.numpy(), IMAGE.numpy().transpose(0, 2, 3, 1))
+        assert weight.numpy()[1, 0, 2, 1, 3] == 47 and weight.numpy()[0, 0, 0, 0, 1] == 6
+        np.testing.assert_array_equal((image * 2).numpy()[..., 1], 2 * IMAGE.numpy()[:, 1])
+    finally:
+        core2.set_auto_format_convert(before)
+    assert before is True and image.shape == (2, 4, 5, 5)
 
 
 def test_formats_of_modules_and_gradients():

@@ -175,9 +175,7 @@ def test_execution_strategies_are_these_settings():
             assert get_conv_execution_strategy() == Strategy.HEURISTIC
 
 
-@pytest.mark.parametrize(
-    "name", ["disable_memory_forwarding", "benchmark_with_subprocess", "_auto_format_convert"]
-)
+@pytest.mark.parametrize("name", ["disable_memory_forwarding", "benchmark_with_subprocess"])
 def test_settings_without_effect_are_reported(name):
     with config._override():
         with pytest.warns(UserWarning, match=rf"\[config\] {name} has no effect") as warned:

@@ -71,7 +71,7 @@ def test_mixed_precision():
 
 def test_config_under_its_other_name():
     assert _config._compute_mode == "default" and _config.async_level == 2
-    assert not _config.benchmark_kernel and not core2.get_auto_format_convert()
+    assert not _config.benchmark_kernel and core2.get_auto_format_convert()
     with config._override(compute_mode="float32"):
         assert _config._compute_mode == "float32"
     assert not trace_option.use_xla_backend()

@@ -12,7 +12,7 @@ def get_auto_format_convert() -> bool:
 
 
 def set_auto_format_convert(option: bool) -> None:
-    """Set ``config._auto_format_convert``, which has no effect."""
+    """Set ``config._auto_format_convert``."""
     config._auto_format_convert = option
 
 

@@ -9,9 +9,10 @@ algorithm of an operator is the fastest one that supports it, measured when the 
 with such shapes, eagerly and in traces; ``utils.persistent_cache`` describes where the times are
 stored. ``deterministic_kernel``: only algorithms with bit-identical results. Both take effect at
 the next call. ``_compute_mode``: ``"float32"`` computes products of half precision in single
-precision, as every CPU kernel does in both modes. ``disable_memory_forwarding``,
-``benchmark_with_subprocess``, ``_auto_format_convert``: no effect; setting one to True prints a
-warning.
+precision, as every CPU kernel does in both modes. ``_auto_format_convert``: False shows Tensors of
+format ``"nhwc"`` in that order, in ``shape`` and ``numpy()``; operators take the axes in the order
+of NCHW in both cases. ``disable_memory_forwarding``, ``benchmark_with_subprocess``: no effect;
+setting one to True prints a warning.
 """
 
 import contextlib
@@ -37,14 +38,13 @@ _values = {
     "async_level": 2,
     "disable_memory_forwarding": False,
     "_compute_mode": "default",
-    "_auto_format_convert": False,
+    "_auto_format_convert": True,
 }
 
 # Settings without an effect here, with the reason.
 _without_effect = {
     "disable_memory_forwarding": "views of a tensor share its memory, and writing to one copies",
     "benchmark_with_subprocess": "algorithms are measured in this process",
-    "_auto_format_convert": "layouts are chosen where graphs are compiled",
 }
 
 
@@ -76,6 +76,7 @@ def _apply() -> None:
     if _values["benchmark_kernel"]:
         _keep_measurements()
     _mge.set_async_level(_values["async_level"])
+    _mge.set_shows_nhwc(not _values["_auto_format_convert"])
     _mge.set_kernel_choice(bool(_values["benchmark_kernel"]), bool(_values["deterministic_kernel"]))
 
 

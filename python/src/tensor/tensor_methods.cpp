@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 
 #include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
@@ -19,6 +20,7 @@
 namespace mge::python {
 
 constinit thread_local bool has_symbolic_shapes = false;
+bool shows_nhwc = false;
 
 namespace {
 
@@ -77,7 +79,26 @@ PyObject* get_tuple_shape(PyObject* self, void*) {
     });
 }
 
+bool is_shown_nhwc(PyObject* self) { return shows_nhwc && as_tensor(self)->format == nhwc_format; }
+
+// Moves the axis of the channels to the end: 0, 1, 2, 3 => 0, 2, 3, 1.
+std::span<int64_t> to_nhwc(std::span<int64_t> nchw) {
+    if (nchw.size() >= 3) std::rotate(nchw.end() - 3, nchw.end() - 2, nchw.end());
+    return nchw;
+}
+
+PyObject* get_nhwc_shape(PyObject* self) {
+    return guarded([&] {
+        auto shape = known_shape(self);
+        std::array<int64_t, max_rank> extents;
+        std::ranges::copy(shape, extents.begin());
+        return new_tuple(to_nhwc(std::span(extents).first(shape.size()))).release();
+    });
+}
+
 PyObject* get_shape(PyObject* self, void*) {
+    if (is_shown_nhwc(self)) [[unlikely]]
+        return get_nhwc_shape(self);
     if (!has_symbolic_shapes) [[likely]]
         return get_tuple_shape(self, nullptr);
     Reference ops(PyImport_ImportModule("megengine._mge.ops"));
@@ -142,7 +163,15 @@ int set_format(PyObject* self, PyObject* name, void*) {
 }
 
 PyObject* to_numpy(PyObject* self, PyObject*) {
-    return guarded([&] { return numpy_from_tensor(concrete_value(self), meaning(self)); });
+    return guarded([&]() -> PyObject* {
+        Reference array(numpy_from_tensor(concrete_value(self), meaning(self)));
+        if (!is_shown_nhwc(self)) [[likely]]
+            return array.release();
+        std::array<int64_t, max_rank> axes;
+        std::iota(axes.begin(), axes.end(), 0);
+        Reference order = new_tuple(to_nhwc(std::span(axes).first(known_shape(self).size())));
+        return PyObject_CallMethod(array.get(), "transpose", "O", order.get());
+    });
 }
 
 PyObject* item(PyObject* self, PyObject* args) {

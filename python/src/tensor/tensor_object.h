@@ -30,8 +30,10 @@ extern PyTypeObject* result_class;  // class of operator results
 
 // True if x.shape is a Tensor on this thread, which a trace follows, instead of a tuple.
 extern thread_local bool has_symbolic_shapes;
+extern bool shows_nhwc;  // shapes and arrays of tensors of format nhwc have the order of their name
 
 extern const char* const format_names[];
+constexpr uint8_t nhwc_format = 2;
 uint8_t parse_format(PyObject* name);
 
 inline bool is_tensor(PyObject* object) {
