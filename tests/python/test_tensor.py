@@ -255,6 +255,28 @@ def test_indexing_as_numpy(key, wrap):
     np.testing.assert_array_equal(x.numpy(), want)
 
 
+@pytest.mark.parametrize("wrap", [False, True], ids=["array", "Tensor"])
+def test_masks_beside_new_axes_in_tensors_of_many_axes(wrap):
+    array = np.arange(192, dtype=np.float32).reshape(2, 3, 2, 2, 4, 2)
+    last, first = np.arange(8).reshape(4, 2) % 3 == 0, np.arange(6).reshape(2, 3) % 2 == 0
+    keys = [
+        (None, ..., last, None),
+        (None, slice(None), None, slice(0, 2), ..., last),
+        (first, None, None, [1]),
+        (first, None, None, slice(1, 2)),
+        (None, None, first, ..., last.any(1), 1),
+    ]
+    for key in keys:
+        ours = tuple(Tensor(e) if wrap and isinstance(e, np.ndarray) else e for e in key)
+        x, want = Tensor(array), array.copy()
+        np.testing.assert_array_equal(x[ours].numpy(), array[key])
+        x[ours] = -1
+        want[key] = -1
+        np.testing.assert_array_equal(x.numpy(), want)
+    with pytest.raises(IndexError, match=r"shape \(2, 4\) needs axes of that size, got \(4, 2\)"):
+        x[None, None, ..., last.reshape(2, 4)]
+
+
 def test_python_reads_a_tensor_as_a_sequence():
     array = np.arange(6, dtype=np.float32).reshape(3, 2)
     backwards = [row.numpy() for row in reversed(Tensor(array))]

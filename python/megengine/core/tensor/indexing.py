@@ -8,6 +8,7 @@ index or no index into an extra axis. Assignment applies the plan in both direct
 part is replaced, then written back.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,7 @@ from ..tracing_state import is_recorded
 from .dtype import is_dtype_equal, is_integer
 
 ABSENT_BOUND = -(2**63)  # a slice bound that was not given
+_MAX_RANK = 7
 _FROM_INPUT = ABSENT_BOUND + 1  # a slice bound that is a Tensor's value
 
 
@@ -46,7 +48,10 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     """
     if _is_full_mask(x, key):
         return _mge.ops.cond_take(x, key)[0]
-    plan = _make_plan(x, key)
+    entries = _entries(x, key)
+    if _has_too_many_axes(x, entries):
+        x, entries = _with_flat_masks(x, entries)
+    plan = _make_plan(x, entries)
     y = _select_basic(x, plan)
     if plan.arrays:
         y = _mge.ops.take(y, *plan.arrays, axes=plan.array_axes)
@@ -82,7 +87,13 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         # An update changes all memory that its result may share, so the caller's value is copied.
         _mge.updates.where(key, _mge.ops.copy(value) if value is given else value, x)
         return
-    plan = _make_plan(x, key)
+    entries = _entries(x, key)
+    if _has_too_many_axes(x, entries):
+        flat, entries = _with_flat_masks(x, entries)
+        y = _assigned(flat, _make_plan(flat, entries), value)
+        x._reset(_mge.ops.reshape(y, shape=x._tuple_shape))
+        return
+    plan = _make_plan(x, entries)
     if key is not Ellipsis and not (plan.items or plan.arrays or plan.new_axes) and x.ndim > 0:
         # All of x, which keeps a gradient, of zeros.
         plan.items = [0, ABSENT_BOUND, ABSENT_BOUND, 1, 0]
@@ -156,9 +167,36 @@ def _select_basic(x: Tensor, plan: _Plan) -> Tensor:
     return x
 
 
-def _make_plan(x: Tensor, key: Any) -> _Plan:
+def _entries(x: Tensor, key: Any) -> list[Any]:
     entries = [_normal_entry(e) for e in (key if isinstance(key, tuple) else (key,))]
-    entries = _expand_ellipsis(entries, x.ndim)
+    return _expand_ellipsis(entries, x.ndim)
+
+
+def _has_too_many_axes(x: Tensor, entries: list[Any]) -> bool:
+    if x.ndim + len(entries) <= _MAX_RANK:
+        return False
+    return x.ndim + sum(e is None or isinstance(e, bool) for e in entries) > _MAX_RANK
+
+
+def _with_flat_masks(x: Tensor, entries: list[Any]) -> tuple[Tensor, list[Any]]:
+    """The same with one axis of x, and an array of integers, in place of each bool array."""
+    shape: list[int] = []
+    found: list[Any] = []
+    axis = 0
+    for entry in entries:
+        width = _width(entry)
+        part = x._tuple_shape[axis : axis + width]
+        axis += width
+        if width > 1:
+            _check_mask(entry, part)
+            part = (math.prod(part),)
+            entry = _flat_mask(entry)
+        shape += part
+        found.append(entry)
+    return _mge.ops.reshape(x, shape=[*shape, *x._tuple_shape[axis:]]), found
+
+
+def _make_plan(x: Tensor, entries: list[Any]) -> _Plan:
     bools = sum(isinstance(e, bool) for e in entries)
     integers = sum(type(e) is int for e in entries)
     has_arrays = any(isinstance(e, (np.ndarray, _mge.Tensor)) for e in entries)
@@ -303,7 +341,14 @@ def _mask_to_arrays(mask: Any) -> list[Any]:
     """One int32 index array per axis of a bool array."""
     if isinstance(mask, np.ndarray):
         return [a.astype(np.int32) for a in np.nonzero(mask)]
-    return unravel(_mge.ops.cond_take(mask, mask)[1], mask._tuple_shape)
+    return unravel(_flat_mask(mask), mask._tuple_shape)
+
+
+def _flat_mask(mask: Any) -> Any:
+    """The int32 indices of the elements of a bool array that are True, in its flat order."""
+    if isinstance(mask, np.ndarray):
+        return np.flatnonzero(mask).astype(np.int32)
+    return _mge.ops.cond_take(mask, mask)[1]
 
 
 def unravel(flat: Any, shape: tuple[int, ...]) -> list[Any]:
