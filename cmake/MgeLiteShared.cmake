@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The deployment library liblite_shared.so: Lite in C++ and C with everything it needs, in one file that depends on
-# oneDNN, xxHash and the C library. It links the objects of libmge, except the few sources that differ between the two
+# oneDNN, xxHash, GCC's libgcc_s and the C library. It links the objects of libmge, except the few sources that differ between the two
 # libraries. The linker removes unreachable code (training, tapes, gradient kernels). -DMGE_LITE_ONLY=ON builds only
 # this library; a build with tests also builds it.
 if(MGE_LITE_ONLY)
@@ -25,7 +25,8 @@ target_link_libraries(lite_shared
   PRIVATE $<TARGET_FILE:mge_internal> ${OneDNN_LIBRARY} ${LITE_SQLITE} ${LITE_CRYPTO} ${XXHASH} ${CMAKE_DL_LIBS}
   INTERFACE mge_lite_headers)
 add_dependencies(lite_shared mge_internal)
-target_link_options(lite_shared PRIVATE -static-libgcc -static-libstdc++
+# A static libgcc would unwind the stack with tables of its own: an error thrown to a program would end it.
+target_link_options(lite_shared PRIVATE -shared-libgcc -static-libstdc++
   -Wl,--no-undefined -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--version-script=${exports} $<$<CONFIG:Release>:-s>)
 set_target_properties(lite_shared PROPERTIES
   LINKER_LANGUAGE CXX LINK_DEPENDS "${exports};$<TARGET_FILE:mge_internal>"

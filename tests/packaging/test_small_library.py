@@ -10,7 +10,25 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = {"libdnnl", "libxxhash", "libm", "libc", "ld-linux-x86-64"}
+NEEDED = {"libdnnl", "libxxhash", "libgcc_s", "libm", "libc", "ld-linux-x86-64"}
+
+CATCHES = """
+#include <cstdio>
+#include "lite/network.h"
+
+int main() {
+    try {
+        lite::Network().load_model("nosuch.mge");
+    } catch (const lite::Error& error) {
+        std::puts(error.what());
+    }
+    try {
+        lite::Tensor(LiteDeviceType::LITE_CPU, lite::Layout{{2, 3}, 2}).reshape({4});
+    } catch (const std::exception& error) {
+        std::puts(error.what());
+    }
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +61,16 @@ def test_shows_only_lite(library, run):
     own = r"LITE_\w+|default_\w+|(typeinfo (name )?for |vtable for )?lite::.+"
     assert [name for name in names if not re.fullmatch(own, re.sub(r"\[abi:.*", "", name))] == []
     assert "LITE_forward" in names
+
+
+def test_programs_catch_its_errors(library, run, tmp_path):
+    source, program = tmp_path / "main.cpp", tmp_path / "program"
+    source.write_text(CATCHES)
+    headers = ROOT / "libmge/lite/include"
+    libraries = [library, f"-Wl,-rpath,{library.parent}"]
+    run("c++", "-std=c++17", f"-I{headers}", source, *libraries, "-o", program)
+    first, second = run(program).splitlines()
+    assert "nosuch.mge" in first and "reshape" in second
 
 
 def test_the_tests_of_megenginelite_pass_on_it(build_dir, library):
