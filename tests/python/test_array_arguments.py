@@ -11,11 +11,76 @@ from megengine.jit import trace
 
 SQUARE = np.array([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0], [9.0, 7.0, 8.0]], np.float32)
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+WINDOW = np.ones((1, 1, 2, 2), np.float32)
+BGR = np.array([0, 1, 2], np.float32)
 BOXES = np.array([[0, 0, 2, 2], [0, 0, 2, 1.9], [3, 3, 4, 4]], np.float32)
 ROIS = np.array([[0, 1, 1, 3, 3]], np.float32)
 # A function and its arguments: arrays, or Tensors made of them.
 CASES = {
+    "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, 2), IMAGE),
     "argsort": (lambda x: F.argsort(x), SQUARE),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, 2), IMAGE),
+    "batch_norm": (lambda x: F.batch_norm(x, training=True), IMAGE),
+    "conv1d": (lambda x, w: F.conv1d(x, w), IMAGE.reshape(1, 1, 16), WINDOW[:, :, 0]),
+    "conv3d": (lambda x, w: F.conv3d(x, w), IMAGE[None], WINDOW[None]),
+    "conv_transpose2d": (lambda x, w: F.conv_transpose2d(x, w), IMAGE, WINDOW),
+    "conv_transpose3d": (lambda x, w: F.conv_transpose3d(x, w), IMAGE[None], WINDOW[None]),
+    "correlation": (lambda x, y: F.vision.correlation(x, y), IMAGE, IMAGE),
+    "cross_entropy": (lambda x, y: F.nn.cross_entropy(x, y), SQUARE, np.array([0, 2, 1])),
+    "ctc_loss": (
+        lambda x, n, y, m: F.nn.ctc_loss(x, n, y, m),
+        SQUARE[:, None],
+        np.array([3]),
+        np.array([[1]]),
+        np.array([1]),
+    ),
+    "cvt_color": (lambda x: F.vision.cvt_color(x, "BGR2GRAY"), IMAGE.reshape(1, 4, 4, 1) + BGR),
+    "deformable_conv2d": (
+        lambda x, w, o, m: F.deformable_conv2d(x, w, o, m),
+        IMAGE,
+        np.ones((1, 1, 1, 1), np.float32),
+        np.zeros((1, 2, 4, 4), np.float32),
+        np.ones((1, 1, 4, 4), np.float32),
+    ),
+    "einsum": (lambda x, y: F.einsum("ij,jk->ik", x, y), SQUARE, SQUARE),
+    "flip": (lambda x: F.vision.flip(x), IMAGE),
+    "general_norm": (lambda x: F.nn.general_norm(x, 1, False), SQUARE),
+    "group_norm": (lambda x: F.group_norm(x, 1, False), IMAGE),
+    "instance_norm": (lambda x: F.instance_norm(x, False), IMAGE),
+    "interpolate": (lambda x: F.vision.interpolate(x, (2, 3)), IMAGE),
+    "local_response_norm": (lambda x: F.local_response_norm(x, 1), IMAGE),
+    "logsumexp": (lambda x: F.logsumexp(x, 1), SQUARE),
+    "max_pool2d": (lambda x: F.max_pool2d(x, 2), IMAGE),
+    "multi_head_attention": (
+        lambda x, w: F.nn.multi_head_attention(x, x, x, 3, 1, 0.0, 0.0, w)[0],
+        SQUARE[None],
+        np.ones(36, np.float32),
+    ),
+    "norm": (lambda x: F.norm(x, axis=1), SQUARE),
+    "normalize": (lambda x: F.normalize(x, axis=1), SQUARE),
+    "pad": (lambda x: F.nn.pad(x, ((1, 0), (0, 2))), SQUARE),
+    "pixel_shuffle": (lambda x: F.pixel_shuffle(x, 2), IMAGE.reshape(1, 4, 2, 2)),
+    "resize": (lambda x: F.vision.resize(x, 2), IMAGE),
+    "rot90": (lambda x: F.vision.rot90(x), IMAGE),
+    "rotate": (lambda x: F.vision.rotate(x, 90.0), IMAGE),
+    "sliding_window": (lambda x: F.sliding_window(x, 2), IMAGE),
+    "sliding_window_transpose": (
+        lambda x: F.sliding_window_transpose(x, 2, 1),
+        IMAGE.reshape(1, 4, 2, 2, 1, 1),
+    ),
+    "softmax": (lambda x: F.softmax(x), SQUARE),
+    "swapaxes": (lambda x: F.swapaxes(x, 0, 1), SQUARE),
+    "sync_batch_norm": (
+        lambda x, y: F.sync_batch_norm(x, y, y, eps_mode="max"),
+        IMAGE,
+        np.ones((1, 1, 1, 1), np.float32),
+    ),
+    "tile": (lambda x: F.tile(x, (2, 1)), SQUARE),
+    "warp_perspective": (
+        lambda x, m: F.warp_perspective(x, m, (2, 2)),
+        IMAGE,
+        np.eye(3, dtype=np.float32)[None],
+    ),
     "cross": (lambda x, y: F.cross(x, y), SQUARE, SQUARE[::-1].copy()),
     "cross along an axis": (lambda x: F.cross(x, x + 1, axis=0), SQUARE),
     "diag of a matrix": (lambda x: F.diag(x, 1), SQUARE),

@@ -2,6 +2,7 @@
 """Wrong calls end in errors that say who complains, what was given and what is allowed."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -286,6 +287,47 @@ def test_wrong_variables_are_reported_once(tmp_path, variable, value, allowed):
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
     assert f"[{variable}] '{value}'" in line and allowed in line
+
+
+WRONG_NUMBERS = {
+    "in_features must be an integer, got 'a'": lambda: M.Linear("a", 3),
+    "num_features must be an integer, got None": lambda: M.BatchNorm2d(None),
+    "kernel_size must be an int or two ints, got None": lambda: F.max_pool2d(image(), None),
+    "stride must be an int or two ints, got (1, 'b')": lambda: F.avg_pool2d(image(), 2, (1, "b")),
+    "oshp must be an int or two ints, got None": lambda: F.adaptive_avg_pool2d(image(), None),
+    "stride must be an int or three ints, got (1, 1)": lambda: F.conv3d(
+        ones(1, 1, 2, 2, 2), ones(1, 1, 1, 1, 1), stride=(1, 1)
+    ),
+    "size must be a sequence, got 1.5": lambda: F.vision.interpolate(image(), 1.5),
+    "scale_factor must be a number, got 'b'": lambda: F.vision.interpolate(
+        image(), scale_factor=(1.0, "b")
+    ),
+    "size must be an int or a height and a width, got [2]": lambda: F.vision.resize(image(), [2]),
+    "out_shape must be a sequence, got None": lambda: F.warp_affine(
+        image(), ones(1, 2, 3), None, format="NCHW"
+    ),
+    "out_shape must be a height and a width, got [2]": lambda: F.warp_perspective(
+        image(), ones(1, 3, 3), [2]
+    ),
+    "angle must be a number, got None": lambda: F.vision.rotate(image(), None),
+    "iou_thresh must be a number, got 'a'": lambda: F.vision.nms(ones(2, 4), ones(2), "a"),
+    "drop_prob must be a number, got None": lambda: F.dropout(image(), None),
+    "upscale_factor must be an integer, got 1.5": lambda: F.pixel_shuffle(image(), 1.5),
+    "num_groups must be an integer, got str": lambda: F.group_norm(image(), "a", False),
+    "normalized_axis must be a sequence, got None": lambda: F.nn.general_norm(image(), None, False),
+    "nsplits_or_sections must be a sequence, got None": lambda: F.split(image(), None),
+    "pad_width must be a sequence, got None": lambda: F.nn.pad(image(), None),
+    "a pair of widths must be a sequence, got 1": lambda: F.nn.pad(image(), [1]),
+    "a width must be an integer, got 1.5": lambda: F.nn.pad(image(), [(1.5, 0)]),
+    "axis must be an integer, got str": lambda: F.swapaxes(image(), "a", 1),
+    "equation must be a str, got int": lambda: F.einsum(1, image()),
+}
+
+
+@pytest.mark.parametrize("text", WRONG_NUMBERS)
+def test_a_number_of_the_wrong_type(text):
+    with pytest.raises(TypeError, match=r"^\[\w+\] " + re.escape(text)):
+        WRONG_NUMBERS[text]()
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "5000"])

@@ -101,12 +101,47 @@ def at_least(who: str, least: int, **sizes: Any) -> None:
         least: the smallest allowed size.
         sizes: sizes by name.
     Raises:
+        TypeError: one is not an integer.
         ValueError: a size is smaller.
     """
     for name, value in sizes.items():
         for number in value if isinstance(value, (tuple, list)) else (value,):
+            if not is_whole(number) and not isinstance(number, _mge.Tensor):
+                raise TypeError(f"[{who}] {name} must be an integer, got {number!r}")
             if number < least:
                 raise ValueError(f"[{who}] {name} must be at least {least}, got {value!r}")
+
+
+def as_list(values: Any, who: str, argument: str) -> list[Any]:
+    """The values of a sequence, a Tensor of rank 1 among them.
+
+    Args:
+        values: the sequence.
+        who: prefix of the message.
+        argument: name of the argument.
+    Raises:
+        TypeError: ``values`` is not a sequence.
+    """
+    try:
+        return list(values)
+    except TypeError:
+        raise TypeError(f"[{who}] {argument} must be a sequence, got {values!r}") from None
+
+
+def as_number(value: Any, who: str, argument: str) -> float:
+    """A number of Python, NumPy or a Tensor of one element.
+
+    Args:
+        value: the number.
+        who: prefix of the message.
+        argument: name of the argument.
+    Raises:
+        TypeError: ``value`` is not a number.
+    """
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"[{who}] {argument} must be a number, got {value!r}") from None
 
 
 def of_rank(who: str, rank: int, **operands: Any) -> None:
@@ -133,7 +168,10 @@ def _several(value: Any, count: int, word: str, who: str, argument: str) -> tupl
             f"[{who}] {argument} must be an int or {word} ints, got {value!r}"
             + hint * (argument == "padding" and isinstance(value, str))
         )
-    values = tuple(int(v) for v in value)
+    try:
+        values = tuple(int(v) for v in value)
+    except (TypeError, ValueError):
+        values = ()
     if len(values) != count:
         raise TypeError(f"[{who}] {argument} must be an int or {word} ints, got {value!r}")
     return values

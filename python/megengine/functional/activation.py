@@ -12,6 +12,7 @@ from ..core.operands import Operand
 from ..core.tensor.dtype import is_integer
 from ..core.tensor.shape_arguments import as_vector
 from ..tensor import Tensor
+from .creation import as_tensor
 from .elementwise_docs import _floating, _numeric
 from .math import max as _max
 from .math import sum as _sum
@@ -163,9 +164,9 @@ def softmax(inp: Tensor, axis: int | None = None, **others: Any) -> Tensor:
     """
     if others:
         refuse_keywords("softmax", others)
+    inp = as_vector(as_tensor(inp))
     if axis is None:
-        axis = 0 if inp.ndim in (0, 1, 3) else 1
-    inp = as_vector(inp)
+        axis = 0 if inp.ndim in (1, 3) else 1
     if isinstance(axis, (list, tuple)):
         value = _mge.ops.exp(_mge.ops.sub(inp, _max(inp, axis, keepdims=True)))
         return _mge.ops.div(value, _sum(value, axis, keepdims=True))
@@ -222,6 +223,7 @@ def logsumexp(
         >>> F.logsumexp(Tensor([0.0, 0.0]), axis=0)
         Tensor(0.6931472, device=xpux:0)
     """
+    inp = as_tensor(inp)
     if others:
         refuse_keywords("logsumexp", others)
     if isinstance(axis, (int, np.integer)):

@@ -11,6 +11,7 @@ from .. import _mge
 from ..core.operands import beside
 from ..tensor import Tensor
 from .activation import softmax
+from .creation import as_tensors
 from .dropout import dropout
 from .elemwise import add, exp
 from .math import matmul
@@ -245,6 +246,7 @@ def multi_head_attention(
     """
     assert bias_k is None and bias_v is None, "bias_k and bias_v should be None"
     assert not add_zero_attn, "add_zero_attn should be False"
+    query, key, value, io_weight_bias = as_tensors(query, key, value, io_weight_bias)
     operands = (query, key, value)
     sizes = [
         embed_dim if size is None else size

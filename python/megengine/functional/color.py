@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _mge
 from ..tensor import Tensor
+from .creation import as_tensor
 from .yuv420 import MODES, from_yuv420
 
 # Channels of the result, as channels of the input.
@@ -49,6 +50,7 @@ def cvt_color(inp: Tensor, mode: str = "") -> Tensor:
         >>> F.vision.cvt_color(F.ones((1, 1, 1, 3)), "RGB2GRAY").shape
         (1, 1, 1, 1)
     """
+    inp = as_tensor(inp)
     modes = {known.upper(): known for known in (*_ORDERS, *_COMPUTED, *MODES)}
     assert str(mode).upper() in modes, (
         f"[cvt_color] mode must be in {list(modes.values())}, got {mode!r}"

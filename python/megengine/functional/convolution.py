@@ -14,6 +14,7 @@ from ..core.operands import Pair, at_least, has_shape, of_rank, pair
 from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..core.tensor.extents import extents, extents_follow, reshaped_with
 from ..tensor import Tensor
+from .creation import as_tensor, as_tensors
 
 
 def check_modes(conv_mode: str, compute_mode: str, who: str) -> None:
@@ -143,6 +144,7 @@ def conv1d(
         >>> F.conv1d(F.ones((1, 1, 3)), F.ones((1, 1, 2)))
         Tensor([[[2. 2.]]], device=xpux:0)
     """
+    inp, weight = as_tensors(inp, weight)
     assert inp.ndim == 3, f"[conv1d] the input must have rank 3, got {inp.ndim}"
     check_modes(conv_mode, compute_mode, "conv1d")
     _check_groups(weight, 3, groups, "conv1d")
@@ -199,6 +201,7 @@ def conv_transpose2d(
         Tensor([[[[1. 1.]
            [1. 1.]]]], device=xpux:0)
     """
+    inp, weight = as_tensors(inp, weight)
     who = "conv_transpose2d"
     check_modes(conv_mode, compute_mode, who)
     _check_groups(weight, 4, groups, who)
@@ -312,6 +315,7 @@ def sliding_window(
         >>> F.sliding_window(F.ones((1, 1, 3, 3)), 2).shape
         (1, 1, 2, 2, 2, 2)
     """
+    inp = as_tensor(inp)
     who = "sliding_window"
     kernel, stride = pair(kernel_size, who, "kernel_size"), pair(stride, who, "stride")
     padding, dilation = pair(padding, who, "padding"), pair(dilation, who, "dilation")
@@ -359,6 +363,7 @@ def sliding_window_transpose(
            [2. 4. 2.]
            [1. 2. 1.]]]], device=xpux:0)
     """
+    inp = as_tensor(inp)
     who = "sliding_window_transpose"
     size, kernel = pair(output_size, who, "output_size"), pair(kernel_size, who, "kernel_size")
     padding, stride = pair(padding, who, "padding"), pair(stride, who, "stride")

@@ -4,7 +4,7 @@
 import numpy as np
 
 from .. import _mge
-from ..core.operands import Pair, at_least, pair
+from ..core.operands import Pair, as_number, at_least, pair
 from ..core.tensor.dtype import is_integer
 from ..tensor import Tensor
 from .creation import as_tensors
@@ -41,7 +41,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_thresh: float, max_output: int | None
     kept = _mge.ops.nms(
         boxes.astype("float32")[order],
         ordered,
-        threshold=float(iou_thresh),
+        threshold=as_number(iou_thresh, "nms", "iou_thresh"),
         max_output=-1 if max_output is None else int(max_output),
     )
     return order[kept]

@@ -2,6 +2,7 @@
 """Random elements set to zero."""
 
 from .. import _mge
+from ..core.operands import as_number
 from ..random.rng import next_state
 from ..tensor import Tensor
 
@@ -21,6 +22,7 @@ def dropout(inp: Tensor, drop_prob: float, training: bool = True) -> Tensor:
         >>> F.dropout(F.ones(3), 0.0)
         Tensor([1. 1. 1.], device=xpux:0)
     """
+    drop_prob = as_number(drop_prob, "dropout", "drop_prob")
     assert 0 <= drop_prob < 1, f"[dropout] drop_prob must be in [0, 1), got {drop_prob}"
     if not training or drop_prob == 0:
         return inp

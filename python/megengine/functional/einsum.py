@@ -18,6 +18,7 @@ from ..core.tensor.extents import extent
 from ..core.tensor.shape_arguments import open_first
 from ..core.tensor.shaping import broadcast, reshaped
 from ..tensor import Tensor
+from .creation import as_tensors
 
 _DOTS = "..."
 
@@ -42,8 +43,9 @@ def einsum(equation: str, *args: Tensor) -> Tensor:
     """
     if len(args) == 1 and isinstance(args[0], (list, tuple)):
         args = tuple(args[0])
-    inputs, output = _parse(equation, args)
-    operands = [_diagonal(x, labels) for x, labels in zip(args, inputs, strict=True)]
+    tensors = as_tensors(*args)
+    inputs, output = _parse(equation, tensors)
+    operands = [_diagonal(x, labels) for x, labels in zip(tensors, inputs, strict=True)]
     x, labels = operands[0]
     for k in range(1, len(operands)):
         needed = set(output).union(*[set(rest) for _, rest in operands[k + 1 :]])
@@ -54,6 +56,8 @@ def einsum(equation: str, *args: Tensor) -> Tensor:
 
 def _parse(equation: str, args: Sequence[Tensor]) -> tuple[list[list[Any]], list[Any]]:
     """Labels of the axes of each operand and of the result; axes of dots are negative numbers."""
+    if not isinstance(equation, str):
+        raise TypeError(f"[einsum] equation must be a str, got {type(equation).__name__}")
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")

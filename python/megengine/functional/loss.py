@@ -12,6 +12,7 @@ from ..core.tensor.dtype import is_integer
 from ..core.tensor.shape_arguments import as_places, normal_axis
 from ..tensor import Tensor
 from .activation import logsigmoid
+from .creation import as_tensors
 from .math import mean, sum
 
 _REDUCTIONS: dict[str, Callable[..., Tensor]] = {
@@ -104,6 +105,7 @@ def cross_entropy(
         >>> F.nn.cross_entropy(Tensor([[0.0, 0.0]]), Tensor([0]))
         Tensor(0.6931472, device=xpux:0)
     """
+    pred, label = as_tensors(pred, label)
     assert pred.ndim == label.ndim + 1, (
         f"[cross_entropy] label must have one rank less than pred ({pred.ndim}), got {label.ndim}"
     )
@@ -198,6 +200,7 @@ def ctc_loss(
         >>> F.nn.ctc_loss(pred, Tensor([2]), Tensor([[1]]), Tensor([1]))
         Tensor(0.2876821, device=xpux:0)
     """
+    pred, pred_lengths, label, label_lengths = as_tensors(pred, pred_lengths, label, label_lengths)
     if reduction not in _REDUCTIONS:
         raise ValueError(f"[ctc_loss] reduction must be in {list(_REDUCTIONS)}, got {reduction!r}")
     lengths = [t.astype("int32") for t in (pred_lengths, label, label_lengths)]

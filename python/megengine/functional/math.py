@@ -464,6 +464,7 @@ def norm(
         >>> F.norm(Tensor([3.0, 4.0]))
         Tensor(5.0, device=xpux:0)
     """
+    inp = as_tensor(inp)
     if others:
         refuse_keywords("norm", others)
     if axis is None and inp.ndim != 1:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.counted import counted
-from ..core.operands import has_shape
+from ..core.operands import as_list, has_shape
 from ..core.tensor.dtype import is_integer
 from ..core.tensor.extents import extents, reshaped_with
 from ..core.tensor.shape_arguments import as_int, as_places, normal_axis
@@ -37,6 +37,7 @@ from .convolution import (  # noqa: F401
     sliding_window,
     sliding_window_transpose,
 )
+from .creation import as_tensor
 from .detection import deformable_psroi_pooling, nms, roi_align, roi_pooling  # noqa: F401
 from .dropout import dropout
 from .loss import (  # noqa: F401
@@ -256,9 +257,13 @@ def pad(
         >>> F.nn.pad(Tensor([1.0, 2.0]), ((1, 1),))
         Tensor([0. 1. 2. 0.], device=xpux:0)
     """
+    src = as_tensor(src)
     name = _PAD_MODES.get(str(mode).lower())
     assert name is not None, f"[pad] mode must be in {tuple(_PAD_MODES)}, got {mode!r}"
-    widths = [tuple(int(v) for v in w) for w in pad_width]
+    widths = [
+        tuple(as_int(v, "pad", "a width") for v in as_list(w, "pad", "a pair of widths"))
+        for w in as_list(pad_width, "pad", "pad_width")
+    ]
     assert len(widths) <= src.ndim, f"[pad] {counted(len(widths), 'width')} for rank {src.ndim}"
     widths += [(0, 0)] * (src.ndim - len(widths))
     assert all(len(w) == 2 and min(w) >= 0 for w in widths), (
@@ -286,7 +291,8 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
         >>> F.pixel_shuffle(F.ones((1, 4, 1, 1)), 2).shape
         (1, 1, 2, 2)
     """
-    r = upscale_factor
+    inp = as_tensor(inp)
+    r = as_int(upscale_factor, "pixel_shuffle", "upscale_factor")
     assert r > 0, f"[pixel_shuffle] upscale_factor must be positive, got {r}"
     assert inp.ndim >= 3, f"[pixel_shuffle] the rank must be at least 3, got {inp.ndim}"
     channels, (*batch, traced, height, width) = inp._tuple_shape[-3], extents(inp, 0)

@@ -9,10 +9,10 @@ import numpy as np
 
 from .. import _mge
 from ..core.counted import counted
-from ..core.operands import is_whole
+from ..core.operands import as_list, is_whole
 from ..core.processes import distributed
 from ..core.tensor.extents import extents, reshaped_with
-from ..core.tensor.shape_arguments import known_or_symbolic
+from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
 from .creation import as_tensor
 
@@ -54,6 +54,7 @@ def batch_norm(
         >>> F.batch_norm(x, F.zeros_like(x), F.ones_like(x)).shape
         (1, 1, 1, 1)
     """
+    inp = as_tensor(inp)
     assert training or (running_mean is not None and running_var is not None), (
         "[batch_norm] running_mean and running_var are needed unless training"
     )
@@ -152,6 +153,7 @@ def sync_batch_norm(
         >>> F.sync_batch_norm(F.ones((2, 1)), None, None, training=True).shape
         (2, 1)
     """
+    inp = as_tensor(inp)
     if eps_mode.lower() not in ("additive", "max"):
         raise ValueError(f"[sync_batch_norm] eps_mode is 'additive' or 'max', got {eps_mode!r}")
     is_added = eps_mode.lower() == "additive"
@@ -294,10 +296,12 @@ def group_norm(
         >>> F.group_norm(F.ones((1, 2, 1, 1)), 2, affine=False).shape
         (1, 2, 1, 1)
     """
+    inp = as_tensor(inp)
     _check_affine(affine, weight, bias, "group_norm")
     if inp.ndim != 4:
         raise RuntimeError(f"[group_norm] the input must have rank 4, got {inp.ndim}")
     channels = inp._tuple_shape[1]
+    num_groups = as_int(num_groups, "group_norm", "num_groups")
     if num_groups <= 0 or channels % num_groups != 0:
         raise RuntimeError(
             f"[group_norm] {counted(channels, 'channel')} cannot be cut into"
@@ -338,6 +342,7 @@ def instance_norm(
         >>> F.instance_norm(F.ones((1, 2, 1, 1)), affine=False).shape
         (1, 2, 1, 1)
     """
+    inp = as_tensor(inp)
     assert inp.ndim == 4, f"[instance_norm] the input must have rank 4, got {inp.ndim}"
     if not affine:  # without a number of channels, which may change in traces
         return _mge.ops.layer_norm(inp, axes=2, epsilon=eps)[0]
@@ -370,7 +375,12 @@ def general_norm(
         >>> F.nn.general_norm(Tensor([1.0, 3.0]), 0, affine=False)
         Tensor([-1.  1.], device=xpux:0)
     """
-    axes = [normalized_axis] if is_whole(normalized_axis) else list(normalized_axis)
+    inp = as_tensor(inp)
+    axes = [normalized_axis] if is_whole(normalized_axis) else normalized_axis
+    axes = [
+        as_int(axis, "general_norm", "normalized_axis")
+        for axis in as_list(axes, "general_norm", "normalized_axis")
+    ]
     for a in axes:
         assert -inp.ndim <= a < inp.ndim, f"[general_norm] axis {a}, the rank is {inp.ndim}"
     _check_affine(affine, weight, bias, "general_norm")
@@ -410,6 +420,7 @@ def local_response_norm(
         >>> F.local_response_norm(F.ones((1, 3, 1, 1))).shape
         (1, 3, 1, 1)
     """
+    inp = as_tensor(inp)
     if kernel_size % 2 == 0:
         raise RuntimeError(f"[local_response_norm] kernel_size must be odd, got {kernel_size}")
     channels = inp._tuple_shape[1]

@@ -10,12 +10,14 @@ from .. import _mge
 from ..core.operands import Pair, pair
 from ..core.tensor.dtype import is_quantize
 from ..tensor import Tensor
+from .creation import as_tensor
 
 _AVERAGE_MODES = {"average": True, "average_count_exclude_padding": False}
 
 
 def _pooled(op: Callable[..., Tensor], inp: Tensor, rounds: bool = False, **windows: Any) -> Tensor:
     """Integers are pooled as floats; a mean is truncated, or rounded to the nearest number."""
+    inp = as_tensor(inp)
     if is_quantize(inp.dtype) or inp.dtype not in (np.int8, np.uint8):
         return op(inp, **windows)
     pooled = op(inp.astype("float32"), **windows)

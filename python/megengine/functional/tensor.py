@@ -9,7 +9,7 @@ import numpy as np
 from .. import _mge
 from ..core.counted import counted
 from ..core.hints import refuse_keywords, with_hints
-from ..core.operands import Operand, Shape, beside, is_whole
+from ..core.operands import Operand, Shape, as_list, beside, is_whole
 from ..core.tensor import shaping
 from ..core.tensor.extents import (
     Extent,
@@ -204,7 +204,8 @@ def split(
     else:
         if isinstance(nsplits_or_sections, (float, np.floating)):
             raise TypeError(f"[split] a count must be an integer, got {nsplits_or_sections!r}")
-        points = [as_int(p, "split", "a position") for p in nsplits_or_sections]
+        sections = as_list(nsplits_or_sections, "split", "nsplits_or_sections")
+        points = [as_int(p, "split", "a position") for p in sections]
         edges = [0, *points, total]
         if any(a > b for a, b in zip(edges, edges[1:], strict=False)):
             # MegEngine's words with its spelling, which programs compare.
@@ -248,6 +249,7 @@ def swapaxes(inp: Tensor, axis1: int, axis2: int) -> Tensor:
         >>> F.swapaxes(Tensor([[1, 2, 3]]), 0, 1).shape
         (3, 1)
     """
+    inp = as_tensor(inp)
     pattern = list(range(inp.ndim))
     a, b = (normal_axis(k, inp.ndim, "swapaxes") for k in (axis1, axis2))
     pattern[a], pattern[b] = b, a
@@ -403,6 +405,7 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
         >>> F.tile(Tensor([1, 2]), (2,))
         Tensor([1 2 1 2], dtype=int32, device=xpux:0)
     """
+    inp = as_tensor(inp)
     if not isinstance(reps, Iterable):
         raise TypeError(f"[tile] reps must be a sequence of ints, got {reps!r}")
     counts = [_count(r, "tile", "reps") for r in reps]

@@ -8,11 +8,12 @@ import numpy as np
 
 from .. import _mge
 from ..core.counted import counted
-from ..core.operands import at_least, is_whole
+from ..core.operands import as_list, as_number, at_least, is_whole
 from ..core.quantised import on_steps
 from ..core.tensor.extents import extent_argument, extents, greatest, known, least
 from ..tensor import Tensor
 from .color import cvt_color
+from .creation import as_tensor
 from .detection import nms, roi_align, roi_pooling
 from .resampling import resample, scaled
 from .warping import remap, rotate, warp_affine, warp_perspective
@@ -52,6 +53,7 @@ def flip(inp: Tensor, vertical: bool = True, horizontal: bool = True) -> Tensor:
         >>> F.vision.flip(F.reshape(F.arange(2), (1, 2, 1, 1))).flatten()
         Tensor([1. 0.], device=xpux:0)
     """
+    inp = as_tensor(inp)
     assert inp.ndim == 4, f"[flip] the input must have rank 4, got {inp.ndim}"
     axes = [axis for axis, wanted in ((1, vertical), (2, horizontal)) if wanted]
     return _mge.ops.flip(inp, axes=axes) if axes else _mge.ops.copy(inp)
@@ -71,6 +73,7 @@ def rot90(inp: Tensor, clockwise: bool = True) -> Tensor:
         >>> F.vision.rot90(F.reshape(F.arange(2), (1, 2, 1, 1))).flatten()
         Tensor([1. 0.], device=xpux:0)
     """
+    inp = as_tensor(inp)
     assert inp.ndim == 4, f"[rot90] the input must have rank 4, got {inp.ndim}"
     return _mge.ops.flip(
         _mge.ops.transpose(inp, pattern=[0, 2, 1, 3]), axes=[2 if clockwise else 1]
@@ -105,6 +108,7 @@ def interpolate(
         >>> F.vision.interpolate(F.ones((1, 1, 2, 2)), scale_factor=2).shape
         (1, 1, 4, 4)
     """
+    inp = as_tensor(inp)
     mode = str(mode).lower()
     if mode not in _RANKS:
         raise ValueError(f"[interpolate] mode must be in {list(_RANKS)}, got {mode!r}")
@@ -155,6 +159,7 @@ def resize(
         >>> F.vision.resize(F.ones((1, 3, 4, 6)), 2).shape
         (1, 3, 2, 3)
     """
+    inp = as_tensor(inp)
     format = str(format).upper()
     if format not in ("NHWC", "NCHW"):
         raise ValueError(f"[resize] format must be 'NCHW' or 'NHWC', got {format!r}")
@@ -171,8 +176,10 @@ def _edges(have: list[Any], size: int | Sequence[int], max_size: int | None) -> 
     if not isinstance(size, (int, np.integer)):
         if max_size is not None:
             raise ValueError("[resize] max_size is for one size, which is that of the shorter edge")
-        height, width = (extent_argument(n, "resize", "size") for n in size)
-        return [height, width]
+        sizes = [extent_argument(n, "resize", "size") for n in as_list(size, "resize", "size")]
+        if len(sizes) != 2:
+            raise TypeError(f"[resize] size must be an int or a height and a width, got {size!r}")
+        return sizes
     if max_size is not None and max_size < size:
         raise ValueError(f"[resize] max_size {max_size} is below the size {size}")
     at_least("resize", 1, size=size)
@@ -209,7 +216,10 @@ def _result_sizes(have: Sequence[Any], size: Any, scale_factor: Any) -> list[Any
         factors = (
             [float(scale_factor)] * len(have)
             if isinstance(scale_factor, (int, float))
-            else [float(f) for f in scale_factor]
+            else [
+                as_number(f, "interpolate", "scale_factor")
+                for f in as_list(scale_factor, "interpolate", "scale_factor")
+            ]
         )
         assert len(factors) == len(have), (
             f"[interpolate] {counted(len(factors), 'factor')} for"
@@ -221,7 +231,9 @@ def _result_sizes(have: Sequence[Any], size: Any, scale_factor: Any) -> list[Any
         return [scaled(n, f) for n, f in zip(have, factors, strict=True)]
     if is_whole(size):
         return [int(size)] + [1] * (len(have) - 1)
-    sizes = [extent_argument(s, "interpolate", "size") for s in size]
+    sizes = [
+        extent_argument(s, "interpolate", "size") for s in as_list(size, "interpolate", "size")
+    ]
     if len(sizes) != len(have):
         raise RuntimeError(
             f"[interpolate] {counted(len(sizes), 'size')} for {counted(len(have), 'axis', 'axes')}"

@@ -10,6 +10,7 @@ from ..core.tensor.extents import extent, extents, reshaped_with
 from ..core.tensor.indexing import ABSENT_BOUND
 from ..tensor import Tensor
 from .convolution import check_modes, conv2d, conv_transpose2d
+from .creation import as_tensors
 
 
 def _check_ranks(inp: Tensor, weight: Tensor, groups: int, who: str) -> None:
@@ -55,6 +56,7 @@ def conv3d(
         >>> F.conv3d(F.ones((1, 1, 2, 2, 2)), F.ones((1, 1, 2, 2, 2)))
         Tensor([[[[[8.]]]]], device=xpux:0)
     """
+    inp, weight = as_tensors(inp, weight)
     who = "conv3d"
     check_modes(conv_mode, "default", who)
     _check_ranks(inp, weight, groups, who)
@@ -110,6 +112,7 @@ def conv_transpose3d(
         >>> F.conv_transpose3d(F.ones((1, 1, 1, 1, 1)), F.ones((1, 1, 2, 1, 1))).shape
         (1, 1, 2, 1, 1)
     """
+    inp, weight = as_tensors(inp, weight)
     who = "conv_transpose3d"
     _check_ranks(inp, weight, groups, who)
     stride, padding = triple(stride, who, "stride"), triple(padding, who, "padding")

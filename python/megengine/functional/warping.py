@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import _mge
 from ..core.nesting import array_of
-from ..core.operands import Operand, at_least, beside
+from ..core.operands import Operand, as_list, as_number, at_least, beside
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
+from .creation import as_tensor
 
 _BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")
 
@@ -78,7 +79,10 @@ def _size(out_shape: Any, who: str) -> tuple[int, int]:
         out_shape = out_shape.numpy().reshape(-1).tolist()
     if isinstance(out_shape, (int, np.integer)):
         out_shape = (out_shape, out_shape)
-    height, width = (as_int(n, who, "out_shape") for n in out_shape)
+    sizes = as_list(out_shape, who, "out_shape")
+    if len(sizes) != 2:
+        raise TypeError(f"[{who}] out_shape must be a height and a width, got {out_shape!r}")
+    height, width = (as_int(n, who, "out_shape") for n in sizes)
     at_least(who, 1, out_shape=(height, width))
     return height, width
 
@@ -165,6 +169,7 @@ def warp_perspective(
         >>> F.warp_perspective(F.reshape(F.arange(4), (1, 1, 2, 2)), moved, (1, 1)).item()
         1.0
     """
+    inp = as_tensor(inp)
     who = "warp_perspective"
     format = str(format).upper()
     if format not in ("NHWC", "NCHW"):
@@ -205,10 +210,11 @@ def rotate(
         >>> F.vision.rotate(F.reshape(F.arange(4), (1, 1, 2, 2)), 90).flatten()
         Tensor([1. 3. 0. 2.], device=xpux:0)
     """
+    inp = as_tensor(inp)
     assert inp.ndim == 4, f"[rotate] the input must have rank 4, got {inp.ndim}"
     shape = inp._tuple_shape
     height, width = shape[1:3] if format == "NHWC" else shape[2:]
-    turn = np.deg2rad(float(angle))
+    turn = np.deg2rad(as_number(angle, "rotate", "angle"))
     # Quarters of a turn to the last bit: other cosines of them are not 0.
     cos, sin = (np.round(v, 15) for v in (np.cos(turn), np.sin(turn)))
     middle = np.array([(width - 1) / 2, (height - 1) / 2])

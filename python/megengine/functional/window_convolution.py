@@ -119,6 +119,7 @@ def deformable_conv2d(
         >>> F.deformable_conv2d(x, w, zeros, F.ones((1, 4, 2, 2))).sum().item()
         16.0
     """
+    inp, weight, offset, mask = as_tensors(inp, weight, offset, mask)
     who = "deformable_conv2d"
     check_modes(conv_mode, compute_mode, who)
     stride, padding = pair(stride, who, "stride"), pair(padding, who, "padding")
@@ -276,6 +277,7 @@ def correlation(
         >>> F.vision.correlation(F.ones((1, 1, 3, 3)), F.ones((1, 1, 3, 3))).shape
         (1, 9, 1, 1)
     """
+    data1, data2 = as_tensors(data1, data2)
     at_least("correlation", 1, kernel_size=kernel_size, stride1=stride1, stride2=stride2)
     at_least("correlation", 0, max_displacement=max_displacement, pad_size=pad_size)
     of_rank("correlation", 4, data1=data1, data2=data2)

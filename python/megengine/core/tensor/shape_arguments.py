@@ -133,8 +133,11 @@ def normal_axis(axis: int, ndim: int, who: str) -> int:
     """An axis counted from the front.
 
     Raises:
+        TypeError: ``axis`` is not an integer.
         AxisError: ``axis`` is outside [-ndim, ndim).
     """
+    if type(axis) is not int:
+        axis = as_int(axis, who, "axis")
     if not -ndim <= axis < ndim:
         raise AxisError(f"[{who}] axis {axis} is out of range for rank {ndim}")
     return axis % ndim
