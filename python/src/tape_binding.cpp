@@ -82,10 +82,12 @@ nb::object call_function(nb::object forward, nb::object backward, nb::handle arg
 }
 
 // Gradients are defined for floats; a complex number is two of them.
-void refuse_complex(nb::handle object, const char* where) {
+const Tensor& real_argument(nb::handle object, const char* where) {
+    const Tensor& value = tensor_argument(object, where);
     if (is_complex(object.ptr()))
         throw_user(where, "a complex Tensor has no gradient; take its real and imaginary parts",
                    ErrorClass::type);
+    return value;
 }
 
 // Calls a Python function with the position of an attached value and its gradient.
@@ -106,9 +108,9 @@ std::vector<size_t> arrival_order(const Tape& tape, nb::handle ys) {
 }
 
 nb::list backward(Tape& tape, nb::handle ys, nb::handle dys, nb::handle on_ready) {
-    for (nb::handle y : ys) refuse_complex(y, "backward");
-    Tensors y_values = tensor_list(ys, "Tape.backward");
-    Tensors dy_values = dys.is_none() ? Tensors() : tensor_list(dys, "Tape.backward");
+    Tensors y_values;
+    for (nb::handle y : ys) y_values.push_back(real_argument(y, "backward"));
+    Tensors dy_values = dys.is_none() ? Tensors() : tensor_list(dys, "backward");
     Tensors grads;
     {
         nb::gil_scoped_release released;
@@ -118,8 +120,7 @@ nb::list backward(Tape& tape, nb::handle ys, nb::handle dys, nb::handle on_ready
 }
 
 void attach(Tape& tape, nb::handle object) {
-    tensor_argument(object, "Tape.attach");
-    refuse_complex(object, "attach");
+    real_argument(object, "attach");
     if (running_captures) [[unlikely]] {
         note_use(object.ptr());
         note_change(object.ptr());

@@ -536,3 +536,14 @@ def test_no_grad_holds_no_activations():
     assert peak(12, no_grad) <= 3.1 * 4 * (1 << 20)
     assert peak(12, no_grad) <= peak(4, no_grad) + (1 << 20)
     assert peak(12, contextlib.nullcontext) > 2 * peak(12, no_grad)
+
+
+@pytest.mark.parametrize("y", [None, np.ones(2, np.float32), "y", 1.0])
+def test_results_that_are_no_tensors(y):
+    x = Tensor([1.0, 2.0])
+    gm = GradManager().attach(x)
+    with gm, pytest.raises(TypeError, match=r"\[backward\] expected a Tensor, got \w+"):
+        gm.backward([x * 3, y])
+    with gm:
+        gm.backward(x * 3)
+    assert x.grad.tolist() == [3.0, 3.0]
