@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Text that anybody may have written: names in models, messages about them.
+// Untrusted text: names in models, messages about them.
 
 #include <string>
 #include <string_view>

@@ -17,8 +17,8 @@
 namespace mge {
 namespace {
 
-// Matrices grow until a product takes as long as kernels of large networks do, or the host, if that computes,
-// needs longer than anybody would wait for.
+// Matrices grow until a product takes as long as kernels of large networks do, or until the host, if that
+// computes, takes longer than a user would wait.
 constexpr int64_t first_rows = 64, most_rows = 8192;
 constexpr double long_enough = 2, host_limit = 20;  // milliseconds
 constexpr int runs_of_peak = 10;

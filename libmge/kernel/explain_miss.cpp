@@ -103,7 +103,7 @@ void compare_specs(const std::vector<std::string>& there, const std::vector<std:
     distance.add(16 + 14 * sum / (sum + half_way) + layouts, MissReason::shape, std::move(how));
 }
 
-// Nullopt for another operator or something unreadable: too far to be near.
+// Returns nullopt for another operator, and for unreadable keys.
 std::optional<Distance> distance_of(const CacheRow& row, const std::string& machine,
                                     const ProblemText& here) {
     auto there = parse_problem(row.problem);

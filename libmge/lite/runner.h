@@ -18,8 +18,8 @@ namespace lite {
 
 // The owner of an output's memory.
 enum class OutputMemory {
-    bound,   // the last kernel, into the tensor's memory
-    user,    // the same, and it has to be memory that somebody gave the tensor
+    bound,   // the last kernel writes into the tensor's memory
+    user,    // the same, and the memory has to be the user's
     lent,    // each run has separate memory for it, which becomes the tensor's
     copied,  // the same, and it is copied into the tensor's
     fitting  // lent if the tensor has no memory for a result of this shape, otherwise copied

@@ -66,7 +66,7 @@ const Backend& cuda_backend() {
 }  // namespace
 }  // namespace mge
 
-// For gpu.cpp, which loads this library when somebody names a GPU.
+// For gpu.cpp, which loads this library when a GPU is first named.
 extern "C" MGE_API void mge_add_cuda_backend() { mge::add_backend(mge::cuda_backend()); }
 // For those who load it by its name, as any backend.
 extern "C" MGE_API const mge::Backend* mge_backend() { return &mge::cuda_backend(); }

@@ -17,12 +17,12 @@ namespace {
 
 constexpr int fusing_level = 2;
 
-// By tiles or tensor cores.
+// True if the device has tile or tensor units for bf16.
 bool has_products_of_bf16(DeviceId place) {
     return place.is_host() ? cpu_isa() >= Isa::amx : device(place).compute_capability() >= 80;
 }
 
-// `precision` fast, where products of bf16 are.
+// True if `precision` is fast, and every device of the graph has such units.
 bool wants_bf16(const Graph& graph, const PassOptions& options) {
     if (options.precision != Precision::fast || options.level < fusing_level || options.switches.uses_half())
         return false;

@@ -33,7 +33,7 @@ class _Taken:
 
 
 class _View:
-    """The owner behind an array over a tensor's memory: the memory lives as long as the array."""
+    """The owner of an array over a tensor's memory, which keeps the memory alive."""
 
     def __init__(self, interface: dict[str, Any], *keeps: Any) -> None:
         self.__array_interface__ = interface
@@ -122,7 +122,7 @@ class LiteTensor:
 
     @property
     def is_pinned_host(self) -> bool:
-        """Whether it is memory of the host that copies to and from a device do best with."""
+        """Whether it is page-locked memory of the host, the fastest for copies to a device."""
         return bool(self._get(library.LITE_is_pinned_host))
 
     @property
@@ -160,7 +160,7 @@ class LiteTensor:
         library.LITE_tensor_fill_zero(self._tensor)
 
     def share_memory_with(self, src_tensor: LiteTensor) -> None:
-        """Be another tensor: take its layout, its device and its memory, which stays.
+        """Share another tensor's memory, and take its layout and device.
 
         Args:
             src_tensor: a tensor on the host if this one is on the host, else on a device.
@@ -316,7 +316,7 @@ class LiteTensor:
         self.copy_from(source)
 
     def get_data_by_share(self) -> np.ndarray:
-        """Return the tensor's memory as an array, which is alive for as long as it is used.
+        """Return the tensor's memory as an array, which keeps the memory alive.
 
         The array shares the tensor's memory: it shows later writes and the next run of the network.
 
@@ -457,7 +457,7 @@ class LiteTensor:
         return whole
 
     def _strides(self, layout: LiteLayout, first: int) -> tuple[int, ...]:
-        """Bytes from an element to the next one, in each dimension."""
+        """The strides in bytes."""
 
         def address(dimension: int) -> int:
             index = [0] * dimension + [min(1, layout.shapes[dimension] - 1)]

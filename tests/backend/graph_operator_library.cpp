@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator of somebody else that holds a graph: a shared object that links libmge.so.
+// An operator of a third party that holds a graph: a shared object that links libmge.so.
 #include "libmge/op/subgraph.h"
 #include "libmge/own_operators.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators as somebody else would write them: a shared object that links libmge.so. Built several times,
+// Operators as a third party would write them: a shared object that links libmge.so. Built several times,
 // each with another mistake: see tests/CMakeLists.txt.
 #include <cmath>
 #include <stdexcept>

@@ -52,7 +52,7 @@ void set_target(Context& context, int32_t rows, int32_t columns) {
     target[1] = columns;
 }
 
-// An operator of somebody else's, whose kernel throws what it likes.
+// An operator of a third party, whose kernel throws arbitrary objects.
 struct Throwing {
     static constexpr auto name = "throwing";
     static constexpr auto doc = "Throws.";

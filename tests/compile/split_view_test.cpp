@@ -138,7 +138,7 @@ TEST(SplitViews, BlockedImagesAreCutInPlace) {
     expect_same_bytes({to_plain(walk.value(walk.graph().outputs()[0]))}, run(blocked_net(1), copying, x));
 }
 
-// Neither the other part nor the whole changes while somebody reads it.
+// Neither the other part nor the whole changes while a reader is left.
 TEST(SplitViews, WritingAPartKeepsTheOthers) {
     ops::Slice::Params first_row{{0, 0, INT64_MIN, INT64_MIN, 1}};
     Graph graph = record({f32({6, 5})}, [&](const Tensors& inputs) {

@@ -72,7 +72,7 @@ KeptPipe* find_pipe(PipeList& pipes, const struct stat& info) {
     return found == pipes.end() ? nullptr : &*found;
 }
 
-// Whether somebody writes to a pipe, or has written.
+// True if a process writes to the pipe, or has written.
 bool wait_for_writer(int fd, steady_clock::time_point end) {
     pollfd waiting{fd, POLLIN, 0};
     return wait_for_events({&waiting, 1}, end) > 0;

@@ -31,7 +31,7 @@ MappedRange* find_range(const void* address) {
 bool map_zeros_at(MappedRange& range, const void* address) {
     auto page = reinterpret_cast<uintptr_t>(address) / page_size() * page_size();
     auto end = reinterpret_cast<uintptr_t>(range.end.load());
-    if (!range.is_cut.exchange(true)) ++cuts;  // before anybody can read a zero
+    if (!range.is_cut.exchange(true)) ++cuts;  // before any thread can read a zero
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
     int saved = errno;
     bool is_done = ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ, flags, -1, 0) != MAP_FAILED;

@@ -37,7 +37,7 @@ struct LayerNormBackward {
     static constexpr auto name = "layer_norm_backward";
     static constexpr auto doc = "Gradients of layer_norm with respect to x, weight and bias.";
     static constexpr bool only_trains = true;
-    // dmean, dinv_std: gradients of the statistics themselves, where somebody used them.
+    // dmean, dinv_std: gradients of the statistics themselves, if they are used.
     static constexpr auto inputs =
         names("x", "dy", unpromoted("mean"), unpromoted("inv_std"), optional("weight"),
               InputInfo("dmean", InputKind::optional, false, false),

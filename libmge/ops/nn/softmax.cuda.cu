@@ -68,7 +68,7 @@ __global__ void softmax_rows(const T* x, T* y, int64_t rows, int64_t n, bool is_
 template <class Join>
 MGE_DEVICE float down_block(float value, int across, Join join) {
     __shared__ float of_thread[block_threads];
-    __syncthreads();  // somebody may still read what the last call left
+    __syncthreads();  // other threads may still read the last call's values
     of_thread[threadIdx.x] = value;
     for (int half = block_threads / 2; half >= across; half /= 2) {
         __syncthreads();

@@ -45,7 +45,7 @@ bool do_any_piece() {
     return true;
 }
 
-// An event is recorded before anybody can wait for it, so something can always go on.
+// An event is recorded before any stream can wait for it, so one stream can always continue.
 template <class Condition>
 void work_until(Condition is_done) {
     if (is_done()) return;

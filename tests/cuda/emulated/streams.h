@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Streams whose work is done late: some of it when more is asked for, the rest when somebody waits. That of
+// Streams whose work is done late: some of it when more is asked for, the rest when a caller waits. That of
 // several streams is mixed by a seed, in any order that events allow, so what has no event between it and
 // what it needs meets it too early or too late for some seed.
 

@@ -212,7 +212,7 @@ TEST(MegEngine, EveryPrefixIsRefused) {
     }
 }
 
-// Sizes are multiplied before anybody meets the extent of 0.
+// Sizes are multiplied before the extent of 0 is reached.
 TEST(MegEngine, ExtentsThatOverflowAreRefused) {
     std::string bytes = bytes_of("mobilenet.v2");
     constexpr uint32_t most = 0xffffffff;

@@ -104,13 +104,13 @@ dnnl_primitive_kind_t kind_of(const_dnnl_primitive_desc_t desc) {
     return kind;
 }
 
-// nullopt: cannot be compared.
+// Returns nullopt if it cannot be compared.
 std::optional<Fingerprint> key_of(const_dnnl_primitive_desc_t desc) {
     Key key;
     auto kind = kind_of(desc);
     key.add(kind);
     key.add_name(implementation_name(desc));
-    // The number of threads for its division of work.
+    // Its division of work depends on the number of threads.
     key.add(ThreadScope::threads());
     if (!add_operation(key, desc, kind) || !add_attributes(key, desc)) return std::nullopt;
     add_memory(key, desc);

@@ -56,7 +56,7 @@ MGE_DEVICE void multiply_rows(const Strided<T>& a, int64_t a_row, int64_t a_rows
 
 // The weights of a tile go to shared memory, those of a column one behind the other.
 MGE_DEVICE void share_weights(const Sums& values, float* weights) {
-    __syncthreads();  // somebody may still read the last ones
+    __syncthreads();  // other threads may still read the last ones
 #pragma unroll
     for (int i = 0; i < Square::thread_m; ++i)
 #pragma unroll
@@ -73,7 +73,7 @@ MGE_DEVICE void add_rows(const float* weights, const Strided<T>& x, int64_t firs
     Operand<T> right(Strided<T>{x.data, 1, x.row_stride}, column, columns);
     for (int part = 0; part < side && first + part < rows; part += Square::depth) {
         right.load(first + part, rows);
-        __syncthreads();  // somebody may still read the last ones
+        __syncthreads();  // other threads may still read the last ones
         right.store(tile);
         __syncthreads();
         accumulate<Square>(weights + part * pitch, tile, sums);

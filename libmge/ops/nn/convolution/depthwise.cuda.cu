@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(depthwise_threads) depthwise_channels(Depthwis
         const int first = int(split_index(tile, b.chunks)) * b.channels;
         const int channels =
             int(a.conv.groups) - first < b.channels ? int(a.conv.groups) - first : b.channels;
-        __syncthreads();  // somebody may still read those of the last piece
+        __syncthreads();  // other threads may still read those of the last piece
         for (int i = int(threadIdx.x); i < channels * size; i += int(blockDim.x)) {
             auto* weight = static_cast<const T*>(a.weight) + int64_t(first) * size;
             windows[i % size * b.channels + i / size] = widen(weight[i]);

@@ -30,7 +30,7 @@ using Extents = std::vector<std::optional<SymbolicExtent>>;
 std::optional<Extents> known_extents(const Tensor& shape);
 Extents extents_of_shape(const Tensor& t);
 Extents extents_of_numbers(const IntList& numbers);
-// A value with a shape known only at run time: it has that rank, and those sizes.
+// A value whose shape is known only at run time, with the given rank and sizes.
 Tensor with_extents(const Tensor& made, const std::optional<Extents>& extents);
 Tensor with_shape_of(const Tensor& made, const Tensor& shape);
 // A column of numbers before `trailing` axes, of a size that may be unknown.
@@ -56,7 +56,7 @@ Tensor late_tiled(const Tensor& x, const Tensor& repeats);
 // `axes` and `steps` may be null.
 Tensor late_sliced(const Tensor& x, const Tensor& starts, const Tensor& ends, const Tensor& axes,
                    const Tensor& steps);
-// Numbers of elements before and, behind them, after each of the axes; `axes` may be null.
+// Numbers of elements before each of the axes, followed by those after each; `axes` may be null.
 Tensor late_padded(const Tensor& x, const Tensor& pads, const Tensor& axes, Outside outside,
                    const Tensor& value);
 // f of the one axis that a run names, of those that leave the shape as it is.
