@@ -31,9 +31,9 @@ struct Sample {
         return std::log(double(std::max(x[t * step + c], smallest)));
     }
     int64_t states() const { return int64_t(path.size()); }
-    // A blank may be left out between two different classes.
-    bool may_skip_to(int64_t state, int64_t blank) const {
-        return state >= 2 && path[size_t(state)] != blank && path[size_t(state)] != path[size_t(state - 2)];
+    // A blank may be left out between two different classes, of which one may be that of the blank itself.
+    bool may_skip_to(int64_t state) const {
+        return state >= 2 && path[size_t(state)] != path[size_t(state - 2)];
     }
 };
 
@@ -79,7 +79,7 @@ std::vector<Sample> make_samples(const State& s, const Launch& launch) {
 
 // forward[t][i]: log of the probability of state i at step t, after emitting steps 0 … t. A sequence may
 // begin in any state: in the first two with their probability, otherwise with `smallest`, for any emission.
-std::vector<double> forward_pass(const Sample& sample, int64_t blank) {
+std::vector<double> forward_pass(const Sample& sample) {
     int64_t states = sample.states();
     std::vector<double> forward(size_t(sample.steps * states), never);
     for (int64_t t = 0; t < sample.steps; ++t)
@@ -91,7 +91,7 @@ std::vector<double> forward_pass(const Sample& sample, int64_t blank) {
             }
             double reached = t == 0 ? 0 : before(i);
             if (t > 0 && i >= 1) reached = log_sum(reached, before(i - 1));
-            if (t > 0 && sample.may_skip_to(i, blank)) reached = log_sum(reached, before(i - 2));
+            if (t > 0 && sample.may_skip_to(i)) reached = log_sum(reached, before(i - 2));
             forward[size_t(t * states + i)] = reached + sample.log_probability(t, sample.path[size_t(i)]);
         }
     return forward;
@@ -111,16 +111,15 @@ void run_loss(const Prepared& prepared, const Launch& launch) {
     par_for(launch.threads, int64_t(samples.size()), 1, [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n) {
             auto& sample = samples[size_t(n)];
-            auto forward = forward_pass(sample, s.params.blank);
-            launch.out<float>(0)[n] = float(-log_likelihood(sample, forward));
+            launch.out<float>(0)[n] = float(-log_likelihood(sample, forward_pass(sample)));
         }
     });
 }
 
 // With backward[i] the log of the probability to come from state i at step t to the end:
 // dL/dx[t, c] = −Σ exp(forward[t][i] + backward[i] − log-likelihood) / x[t, c] over the states i of class c
-void add_gradient(const Sample& sample, int64_t blank, double dloss, float* dx) {
-    auto forward = forward_pass(sample, blank);
+void add_gradient(const Sample& sample, double dloss, float* dx) {
+    auto forward = forward_pass(sample);
     double likelihood = log_likelihood(sample, forward);
     if (likelihood == never) return;  // no path, nothing to improve
     int64_t states = sample.states();
@@ -134,8 +133,7 @@ void add_gradient(const Sample& sample, int64_t blank, double dloss, float* dx) 
             bool is_last = t == sample.steps - 1;
             double rest = is_last ? (i >= states - 2 ? 0 : never) : after(i);
             if (!is_last && i + 1 < states) rest = log_sum(rest, after(i + 1));
-            if (!is_last && i + 2 < states && sample.may_skip_to(i + 2, blank))
-                rest = log_sum(rest, after(i + 2));
+            if (!is_last && i + 2 < states && sample.may_skip_to(i + 2)) rest = log_sum(rest, after(i + 2));
             backward[size_t(i)] = rest;
             int64_t place = t * sample.step + sample.path[size_t(i)];
             if (sample.x[place] >= smallest && !is_late_start(t, i))
@@ -152,8 +150,7 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
     std::fill_n(dx, s.outputs[0].numel(), 0.0F);
     par_for(launch.threads, int64_t(samples.size()), 1, [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n)
-            add_gradient(samples[size_t(n)], s.params.blank, launch.in<float>(4)[n],
-                         dx + n * s.inputs[0].shape[2]);
+            add_gradient(samples[size_t(n)], launch.in<float>(4)[n], dx + n * s.inputs[0].shape[2]);
     });
 }
 

@@ -32,9 +32,9 @@ struct Sample {
         float p = x[t * step + class_of(state)];
         return ::log(double(p < smallest ? smallest : p));
     }
-    // A blank may be left out between two different classes.
+    // A blank may be left out between two different classes, of which one may be that of the blank itself.
     MGE_DEVICE bool may_skip_to(int64_t state) const {
-        return state >= 2 && class_of(state) != blank && class_of(state) != class_of(state - 2);
+        return state >= 2 && class_of(state) != class_of(state - 2);
     }
 };
 

@@ -87,6 +87,20 @@ TEST(CtcLoss, HasGradientOfLateStarts) {
                            options);
 }
 
+// A label that is the blank's class may follow another without a blank between them.
+TEST(CtcLoss, HasAClassOfTheBlankAmongLabels) {
+    Tensor x = make_tensor(DType::f32, {2, 1, 3}, {0.5, 0.3, 0.2, 0.1, 0.6, 0.3});
+    Tensor two = make_tensor(DType::i32, {1}, {2});
+    Tensor loss = ops::ctc_loss(x, two, make_tensor(DType::i32, {2}, {1, 0}), two);
+    double smallest = double(std::numeric_limits<float>::min());
+    // To the last label from the first, itself and the blank between; to the last blank from late starts.
+    EXPECT_NEAR(values_of(loss)[0], -std::log((0.3 + 2 * smallest) * 0.1 + 2 * smallest * 0.1), 1e-5);
+    InputSpec random{.shape = {4, 2, 3}, .low = 0.2, .high = 1};
+    check_op<ops::CtcLoss>({.blank = 1},
+                           {random, ints({2}, {4, 3}), ints({2, 2}, {2, 1, 1, 0}), ints({2}, {2, 2})},
+                           {.reduction = 64});
+}
+
 TEST(CtcLoss, RejectsInvalidArguments) {
     Tensor x = make_tensor(DType::f32, {2, 1, 2}, {0.5, 0.5, 0.5, 0.5});
     Tensor one = make_tensor(DType::i32, {1}, {1}), three = make_tensor(DType::i32, {1}, {3});
