@@ -36,10 +36,13 @@ TensorSpec with_extents(TensorSpec spec, int rank, const Extents& extents) {
 }
 
 Tensor ones_value(const TensorSpec& spec, int count) {
-    if (spec.is_absent() || !is_int(spec.dtype)) return {};
+    if (spec.is_absent() || (!is_int(spec.dtype) && !is_float(spec.dtype))) return {};
     int64_t length = spec.shape.is_known() ? std::min(spec.numel(), known_value_limit) : count;
-    std::vector<int32_t> values(size_t(length), 1);
-    return tensor_from_host({DType::i32, {int64_t(values.size())}, {}}, values.data(), host_device);
+    auto ones = [&](auto one, DType dtype) {
+        std::vector values(size_t(length), one);
+        return tensor_from_host({dtype, {length}, {}}, values.data(), host_device);
+    };
+    return is_int(spec.dtype) ? ones(int32_t(1), DType::i32) : ones(1.0F, DType::f32);
 }
 
 // Ranks of up to this many inputs of unknown shape are tried in all combinations.

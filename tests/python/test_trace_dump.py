@@ -233,13 +233,14 @@ def test_dump_in_training_mode_on_request(tmp_path):
 def test_ranges_of_tensors_in_a_file(tmp_path):
     @trace(symbolic=True, capture_as_const=True)
     def ranges(stop):
-        return F.arange(stop), F.linspace(0, stop, 3)
+        return F.arange(stop), F.linspace(0, stop, 3), F.arange(stop * 3, stop, stop * -0.25)
 
     ranges(Tensor(2.0))
     path = str(tmp_path / "ranges.mge")
     ranges.dump(path)
     model = _mge.load(path)
     for stop in (2.0, 4.0):
-        counted, line = model.run([Tensor(stop)])
+        counted, line, falling = model.run([Tensor(stop)])
+        np.testing.assert_array_equal(falling.numpy(), np.arange(stop * 3, stop, stop * -0.25))
         np.testing.assert_array_equal(counted.numpy(), np.arange(stop))
         np.testing.assert_allclose(line.numpy(), np.linspace(0, stop, 3))
