@@ -133,6 +133,27 @@ def test_switches():
     assert isinstance(net[2].weight_observer, Q.PassiveObserver)
 
 
+@pytest.mark.parametrize(
+    "make, shape",
+    [
+        (lambda: M.ConvBn2d(32, 64, 3), (4, 32, 16, 16)),
+        (lambda: M.ConvTransposeBn2d(4, 3, 3), (2, 4, 5, 5)),
+        (lambda: M.LinearBn1d(5, 7), (6, 5)),
+    ],
+)
+def test_nothing_is_rounded_by_a_quantiser_that_is_off(make, shape):
+    part = make()
+    qat = Q.quantize_qat(part, inplace=False)
+    Q.disable_fake_quant(qat)
+    x = Tensor(np.random.RandomState(4).randn(*shape).astype(np.float32))
+    for mode in (M.Module.train, M.Module.eval):
+        for module in (part, qat):
+            mode(module)
+        np.testing.assert_array_equal(qat(x).numpy(), part(x).numpy())
+        np.testing.assert_array_equal(qat.bn.running_var.numpy(), part.bn.running_var.numpy())
+    assert qat.weight_observer.max_val.item() > 0  # it has seen the weight
+
+
 def test_synchronised_averages_can_be_disabled():
     observer = Q.SyncExponentialMovingAverageObserver()
     observer(Tensor([1.0]))

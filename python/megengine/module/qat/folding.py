@@ -42,9 +42,10 @@ def folded_qat(
 ) -> Tensor:
     """Result of the layer and its normalisation with quantised weights.
 
-    In evaluation mode this is the folded module. In training mode the statistics are those of the
-    batch; the weight is folded with the running ones and quantised, and their effect is undone in
-    the result.
+    While the weight's quantiser is off, this is the layer and its normalisation as they are, to
+    the bit. Otherwise it is the folded module in evaluation mode. In training mode the statistics
+    are those of the batch; the weight is folded with the running ones and quantised, and their
+    effect is undone in the result.
 
     Args:
         qat: the module that quantises.
@@ -58,6 +59,9 @@ def folded_qat(
     """
     weight, bias = folded(part, bn, transpose)
     weight = qat.apply_quant_weight(weight)
+    quantiser = qat.weight_fake_quant
+    if quantiser is None or not quantiser.enabled:
+        return bn(compute(inp, part.weight, part.bias))
     if not qat.training:
         return compute(inp, weight, qat.apply_quant_bias(bias, inp, weight))
     # conv(x, w * factor) / factor
