@@ -132,7 +132,18 @@ def test_mixing():
     share = labels.numpy()[:, :1, None, None]
     same(mixed, np.broadcast_to(share, mixed.shape))
     assert 0.2 < share.std() < 0.4
-    mixed, labels = V.Cutmix(1.0, seed=2)(ones, first, zeros, second)
+    mixing = V.Mixup(2.0)
+    mixed, _ = mixing(ones, first, zeros, second)
+    same(mixed[:, 1, 2, 3], mixing.lamb.numpy())
+    mixing = V.Cutmix(1.0, seed=2)
+    mixed, labels = mixing(ones, first, zeros, second)
+    boxes = np.stack([v.numpy() for v in (mixing.cx, mixing.cy, mixing.cut_h, mixing.cut_w)], 1)
+    for image, (row, column, height, width) in zip(mixed.numpy(), boxes, strict=True):
+        expected = np.ones_like(image)
+        top, left = max(int(row - height // 2), 0), max(int(column - width // 2), 0)
+        expected[:, top : int(row + height // 2), left : int(column + width // 2)] = 0
+        np.testing.assert_array_equal(image, expected)
+    assert not mixing.state_dict()
     assert set(np.unique(mixed.numpy())) == {0.0, 1.0}
     same(mixed.reshape(64, -1).mean(1), labels.numpy()[:, 0])
     assert labels.numpy().std() > 0.1

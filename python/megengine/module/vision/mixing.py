@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contrast, and images mixed with other ones."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from ... import _mge
@@ -54,6 +56,13 @@ class _Mixing(Module):
             raise ValueError(f"[{type(self).__name__}] beta must be positive, got {beta}")
         self.beta = beta
         self._random = RandomFactors(seed)
+        # What the last call drew; no buffers, for they are no state.
+        self._drawn = SimpleNamespace()
+
+    @property
+    def lamb(self) -> Tensor:
+        """The shares (batch,) of the first image that the last call drew."""
+        return self._drawn.share
 
     def sample(self, batch: int) -> Tensor:
         """Shares (batch,) of the first image, of the distribution Beta(beta, beta)."""
@@ -91,7 +100,7 @@ class Mixup(_Mixing):
         """
         _check_pairs(data1, label1, data2, label2)
         with beside(data1):
-            share = self.sample(data1._tuple_shape[0])
+            share = self._drawn.share = self.sample(data1._tuple_shape[0])
         return in_floats(lambda images: _blended(share, images, data2), data1), _blended(
             share, label1, label2
         )
@@ -109,9 +118,13 @@ class Cutmix(_Mixing):
     Example:
         >>> from megengine.module.vision import Cutmix
         >>> x, label = F.ones((2, 3, 4, 4)), F.ones((2, 10))
-        >>> mixed, labels = Cutmix(1.0)(x, label, x, label)
+        >>> mixing = Cutmix(1.0)
+        >>> mixed, labels = mixing(x, label, x, label)
         >>> mixed.shape, labels.shape
         ((2, 3, 4, 4), (2, 10))
+        >>> middles, sizes = (mixing.cx, mixing.cy), (mixing.cut_h, mixing.cut_w)
+        >>> [v.shape for v in (*middles, *sizes)]
+        [(2,), (2,), (2,), (2,)]
     """
 
     def forward(self, data1: Tensor, label1: Tensor, data2: Tensor, label2: Tensor):
@@ -120,8 +133,13 @@ class Cutmix(_Mixing):
         n, _, height, width = data1._tuple_shape
         # The box has the second image's share of the area; its middle is anywhere.
         with beside(data1):
-            side = _mge.ops.sqrt(1.0 - self.sample(n))
-            rows, columns = (self._inside(side, extent) for extent in (height, width))
+            self._drawn.share = self.sample(n)
+            side = _mge.ops.sqrt(1.0 - self._drawn.share)
+            self._drawn.boxes = [self._box(side, extent) for extent in (height, width)]
+            rows, columns = (
+                _inside(*box, extent)
+                for box, extent in zip(self._drawn.boxes, (height, width), strict=True)
+            )
         inside = rows.reshape(n, 1, height, 1) * columns.reshape(n, 1, 1, width)
         area = inside.reshape(n, -1).mean(1)
         mixed = in_floats(
@@ -129,13 +147,40 @@ class Cutmix(_Mixing):
         )
         return mixed, _blended(1.0 - area, label1, label2)
 
-    def _inside(self, side: Tensor, extent: int) -> Tensor:
-        """(n, extent): 1 inside the box along the axis."""
-        n = side._tuple_shape[0]
-        middle = self._random.draw("uniform", 0, extent, (n,)).reshape(n, 1)
-        place = np.arange(extent, dtype=np.float32) + 0.5
-        distance = _mge.ops.abs(place - middle)
-        return (distance <= side.reshape(n, 1) * (extent / 2)).astype("float32")
+    @property
+    def cx(self) -> Tensor:
+        """The middle rows (batch,) of the boxes of the last call."""
+        return self._drawn.boxes[0][0]
+
+    @property
+    def cy(self) -> Tensor:
+        """The middle columns of these boxes."""
+        return self._drawn.boxes[1][0]
+
+    @property
+    def cut_h(self) -> Tensor:
+        """The heights of these boxes, before they are cut at the edges of the image.
+
+        From the middle, ``cut_h // 2`` rows reach to either side.
+        """
+        return self._drawn.boxes[0][1]
+
+    @property
+    def cut_w(self) -> Tensor:
+        """The widths of these boxes; as ``cut_h``."""
+        return self._drawn.boxes[1][1]
+
+    def _box(self, side: Tensor, extent: int) -> tuple[Tensor, Tensor]:
+        """Middles and lengths (n,) along an axis; whole numbers."""
+        middle = self._random.draw("uniform", 0, extent, side._tuple_shape)
+        return _mge.ops.floor(middle), _mge.ops.floor(side * float(extent))
+
+
+def _inside(middle: Tensor, length: Tensor, extent: int) -> Tensor:
+    """(n, extent): 1 inside the box along the axis."""
+    middle, half = middle.reshape(-1, 1), (length // 2).reshape(-1, 1)
+    place = np.arange(extent, dtype=np.float32)
+    return ((place >= middle - half) & (place < middle + half)).astype("float32")
 
 
 def _check_pairs(data1: Tensor, label1: Tensor, data2: Tensor, label2: Tensor) -> None:
