@@ -63,10 +63,6 @@ CASES = {
         ["T.__getitem__/026", "T.__setitem__/026"], "recorded fails for slices beyond the end"
     ),
     **dict.fromkeys(
-        [f"F.vision.warp_affine/00{i}" for i in range(4)],
-        "recorded rounds places in NHWC images to 1/32 of a pixel",
-    ),
-    **dict.fromkeys(
         [f"F.vision.correlation/00{i}" for i in range(4)],
         "recorded gradient is not that of the result; finite differences are",
     ),

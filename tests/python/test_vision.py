@@ -145,6 +145,51 @@ def test_perspective_is_learned():
     np.testing.assert_allclose(shift.numpy().reshape(-1), [0.7, -0.4], atol=0.02)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_places_in_images_with_channels_last_are_rounded(dtype):
+    rng = np.random.RandomState(4)
+    x = (255 * rng.rand(1, 6, 7, 3)).astype(dtype)
+    mat = np.float32([[[0.9, 0.13, 1 / 64], [-0.11, 1.05, 0.7], [0, 0, 1]]])
+    scaled = mat.astype(np.float64) * 1024
+    columns, rows = np.meshgrid(np.arange(5), np.arange(4))
+    sums = [np.rint(a * columns) + np.rint(b * rows + c) for a, b, c in scaled[0, :2]]
+    affine = np.stack([np.floor((s + 16) / 32) / 32 for s in sums], -1)[None]
+    exact = [a * columns + b * rows + c for a, b, c in mat[0, :2].astype(np.float64)]
+    perspective = np.rint(np.stack(exact, -1)[None] * 32) / 32
+    assert (affine[0, 0, 0, 0], perspective[0, 0, 0, 0]) == (1 / 32, 0)  # in the middle
+    planes = Tensor(x.astype("float32").transpose(0, 3, 1, 2))
+    for moved, places in (
+        (F.warp_affine(Tensor(x), Tensor(mat[:, :2]), (4, 5)), affine),
+        (F.warp_perspective(Tensor(x), Tensor(mat), (4, 5), format="NHWC"), perspective),
+    ):
+        wanted = F.remap(planes, Tensor(places.astype(np.float32))).numpy().transpose(0, 2, 3, 1)
+        assert moved.dtype == dtype
+        if dtype == "uint8":
+            wanted = np.floor(wanted + 0.5)
+        np.testing.assert_allclose(moved.numpy(), wanted, rtol=1e-5)
+
+
+def test_affine_matrices_of_images_with_channels_last_have_gradients():
+    x = randn(1, 6, 7, 2)
+    grads = []
+    for image, format in ((x, "NHWC"), (x.transpose(0, 3, 1, 2), "NCHW")):
+        # At whole places, which rounding keeps.
+        mat = Tensor([[[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]])
+        with GradManager().attach(mat) as gm:
+            gm.backward(F.sum(F.warp_affine(image, mat, (3, 4), format=format)))
+        grads.append(mat.grad.numpy())
+    assert np.abs(grads[0]).max() > 0.1
+    np.testing.assert_allclose(*grads, rtol=1e-4, atol=1e-4)
+
+
+def test_windows_are_added_in_their_order():
+    windows = np.zeros((1, 1, 1, 3, 1, 3), "float32")
+    # The middle pixel is the last one of the first window, and the first one of the last.
+    windows[0, 0, 0, [0, 1, 2], 0, [2, 1, 0]] = 1e8, -1e8, 1
+    image = F.sliding_window_transpose(Tensor(windows), (1, 5), (1, 3))
+    assert image.numpy().ravel().tolist() == [0, 0, 1, 0, 0]
+
+
 def ctc_loss(pred, label, blank):
     """By the definition: sums over sequences in logarithms, of which none is below ``floor``."""
     floor = np.log(np.finfo(np.float32).tiny)
@@ -157,7 +202,7 @@ def ctc_loss(pred, label, blank):
         before, reached = reached, []
         for k, c in enumerate(path):
             ways = before[max(k - 1, 0) : k + 1]
-            if k >= 2 and c != blank and c != path[k - 2]:
+            if k >= 2 and c != path[k - 2]:
                 ways = [before[k - 2], *ways]
             reached.append(np.logaddexp.reduce(ways) + step[c])
     return -np.logaddexp(*reached[-2:])
@@ -172,15 +217,17 @@ def test_ctc_loss_matches_the_definition_for_impossible_labels_too():
     labels = [rng.randint(1, classes, n) for n in lengths]
     # Equal labels behind each other need a blank between them, for which there is no step.
     assert any(len(label) + (label[1:] == label[:-1]).sum() > steps for label in labels)
-    losses = F.nn.ctc_loss(
-        Tensor(pred),
-        Tensor(np.full(count, steps, "int32")),
-        Tensor(np.concatenate(labels).astype("int32")),
-        Tensor(lengths),
-        reduction="none",
-    )
-    expected = [ctc_loss(pred[:, n], label, 0) for n, label in enumerate(labels)]
-    np.testing.assert_allclose(losses.numpy(), expected, rtol=1e-5)
+    for blank in (0, 3):  # 3 is also a label: as MegEngine does, it counts as a class like others
+        losses = F.nn.ctc_loss(
+            Tensor(pred),
+            Tensor(np.full(count, steps, "int32")),
+            Tensor(np.concatenate(labels).astype("int32")),
+            Tensor(lengths),
+            blank=blank,
+            reduction="none",
+        )
+        expected = [ctc_loss(pred[:, n], label, blank) for n, label in enumerate(labels)]
+        np.testing.assert_allclose(losses.numpy(), expected, rtol=1e-5)
 
 
 def test_ctc_loss_of_another_alignment_is_larger():

@@ -376,7 +376,8 @@ def sliding_window_transpose(
     wide = [n + 2 * p for n, p in zip(size, padding, strict=True)]
     out = _mge.ops.full_like(inp[:, :, :1, :1, 0, 0], value=0.0)
     out = _mge.ops.pad(out, before=[0] * 4, after=[0, 0, wide[0] - 1, wide[1] - 1])
-    for (y, x), (rows, columns) in _window_slices(kernel, stride, dilation):
+    # A pixel is the sum of its windows in their order, the first of which has it at its last place.
+    for (y, x), (rows, columns) in reversed(list(_window_slices(kernel, stride, dilation))):
         items = [2, rows.start, wide[0] + (rows.stop or 0), rows.step, 0]
         items += [3, columns.start, wide[1] + (columns.stop or 0), columns.step, 0]
         out = _mge.ops.add_slice(out, inp[:, :, :, :, y, x], items=items)

@@ -13,6 +13,8 @@ from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
 from .creation import as_tensor
 
+# Steps in a pixel that OpenCV distinguishes, and in the terms of an affine sum.
+_STEPS, _AFFINE_STEPS = 32, 1024
 _BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")
 
 
@@ -20,6 +22,13 @@ def _border(mode: str, who: str) -> str:
     name = str(mode).lower()
     if name not in _BORDERS:
         raise RuntimeError(f"[{who}] border_mode must be in {list(_BORDERS)}, got {mode!r}")
+    return name
+
+
+def _layout(format: str, who: str) -> str:
+    name = str(format).upper()
+    if name not in ("NHWC", "NCHW"):
+        raise RuntimeError(f"[{who}] format must be 'NHWC' or 'NCHW', got {format!r}")
     return name
 
 
@@ -94,6 +103,46 @@ def _homogeneous_places(height: int, width: int) -> np.ndarray:
     return places.reshape(1, height * width, 3)
 
 
+def _is_in_steps(inp: Tensor, format: str) -> bool:
+    """Whether MegEngine leaves the images to OpenCV, which rounds positions."""
+    return format == "NHWC" and inp.ndim == 4 and inp._tuple_shape[3] <= 3
+
+
+def _sample_in_steps(
+    inp: Tensor,
+    exact: Tensor,
+    places: Tensor,
+    image: Operand | None,
+    border_mode: str,
+    value: Any,
+    interp_mode: str,
+    who: str,
+) -> Tensor:
+    """As ``_sample``, of (N, H, W, C); with the gradients of the exact places."""
+    if _mge.is_recorded(exact):
+        places = places.detach() + (exact - exact.detach())  # adds 0
+    images = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
+    if inp.dtype == np.uint8:
+        images = images.astype("float32")
+    out = _sample(images, places, image, border_mode, value, interp_mode, who)
+    if inp.dtype == np.uint8:  # rounded half up
+        out = _mge.ops.floor(_mge.ops.add(out, 0.5)).astype("uint8")
+    return _mge.ops.transpose(out, pattern=[0, 2, 3, 1])
+
+
+def _affine_steps(mat: Tensor, height: int, width: int, is_nearest: bool) -> Tensor:
+    """(N, height, width, 2): columns and rows are rounded each for itself before they are added."""
+    columns, rows = np.ogrid[:width, :height]
+    matrices = _mge.ops.reshape(mat.detach(), shape=[-1, 1, 1, 2, 3])
+    across, down, shift = (matrices[..., i] for i in range(3))
+    across = across * columns.astype(np.float32)[None, None]
+    down = down * rows.astype(np.float32).reshape(1, height, 1, 1) + shift
+    kept = 1 if is_nearest else _STEPS
+    terms = (_mge.ops.round_to_even(term * float(_AFFINE_STEPS)) for term in (across, down))
+    sums = _mge.ops.add(_mge.ops.add(*terms), _AFFINE_STEPS / kept / 2)
+    return _mge.ops.floor(sums * (kept / _AFFINE_STEPS)) * (1 / kept)
+
+
 def warp_affine(
     inp: Tensor,
     mat: Tensor,
@@ -114,7 +163,8 @@ def warp_affine(
         border_val: the constant of border mode ``"constant"``.
         format: ``"NHWC"`` or ``"NCHW"``.
     Returns:
-        (N, *out_shape, C), or (N, C, *out_shape).
+        (N, *out_shape, C), or (N, C, *out_shape). Positions in images with the format ``"NHWC"``
+        and up to three channels are rounded to 1/32 pixel.
     Raises:
         RuntimeError: the shapes do not fit, or a mode or the format is unknown.
     Example:
@@ -123,12 +173,30 @@ def warp_affine(
         1.0
     """
     who = "warp_affine"
-    format = str(format).upper()
-    if format not in ("NHWC", "NCHW"):
-        raise RuntimeError(f"[{who}] format must be 'NHWC' or 'NCHW', got {format!r}")
+    format = _layout(format, who)
     height, width = _size(out_shape, who)
+    is_nearest = str(interp_mode).lower() == "nearest"
+    places = _affine_places(mat, height, width)
+    if _is_in_steps(inp, format):
+        steps = _affine_steps(mat, height, width, is_nearest)
+        return _sample_in_steps(inp, places, steps, None, border_mode, border_val, interp_mode, who)
+    return _affine(inp, places, border_mode, border_val, format, interp_mode, who)
+
+
+def _affine_places(mat: Tensor, height: int, width: int) -> Tensor:
     places = _mge.ops.matmul(_homogeneous_places(height, width), mat, transpose_b=True)
-    places = _mge.ops.reshape(places, shape=[-1, height, width, 2])
+    return _mge.ops.reshape(places, shape=[-1, height, width, 2])
+
+
+def _affine(
+    inp: Tensor,
+    places: Tensor,
+    border_mode: str,
+    border_val: float,
+    format: str,
+    interp_mode: str,
+    who: str,
+) -> Tensor:
     if str(interp_mode).lower() == "nearest":
         # Unlike remap, which takes the even pixel, this takes the later one of two equally near.
         places = _mge.ops.floor(_mge.ops.add(places, 0.5))
@@ -162,6 +230,7 @@ def warp_perspective(
         interp_mode: only ``"linear"``.
     Returns:
         (M, C, *out_shape), or (M, *out_shape, C), of the dtype of ``inp``; float32 for float16.
+        Positions are rounded as by ``warp_affine``.
     Raises:
         RuntimeError: the shapes do not fit, or a mode or the format is unknown.
     Example:
@@ -171,9 +240,7 @@ def warp_perspective(
     """
     inp = as_tensor(inp)
     who = "warp_perspective"
-    format = str(format).upper()
-    if format not in ("NHWC", "NCHW"):
-        raise RuntimeError(f"[{who}] format must be 'NCHW' or 'NHWC', got {format!r}")
+    format = _layout(format, who)
     if str(interp_mode).lower() != "linear":
         raise RuntimeError(f"[{who}] interp_mode must be 'linear', got {interp_mode!r}")
     height, width = _size(out_shape, who)
@@ -185,6 +252,11 @@ def warp_perspective(
     image: Any = mat_idx
     if mat_idx is not None and not isinstance(mat_idx, Tensor):
         image = array_of(mat_idx, who, np.int32)
+    if _is_in_steps(inp, format):
+        steps = _mge.ops.round_to_even(places.detach() * float(_STEPS)) * (1 / _STEPS)
+        return _sample_in_steps(
+            inp, places, steps, image, border_mode, border_val, interp_mode, who
+        )
     if format == "NHWC":
         inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
     out = _sample(inp, places, image, border_mode, border_val, interp_mode, who)
@@ -224,4 +296,6 @@ def rotate(
     with beside(inp):
         mat = Tensor(np.repeat(matrix[None].astype(np.float32), shape[0], axis=0))
     mode = "linear" if str(interp_mode).lower() == "bilinear" else interp_mode
-    return warp_affine(inp, mat, (height, width), "constant", 0.0, format, mode)
+    who = "rotate"
+    places = _affine_places(mat, height, width)
+    return _affine(inp, places, "constant", 0.0, _layout(format, who), mode, who)

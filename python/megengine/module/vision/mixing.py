@@ -56,7 +56,7 @@ class _Mixing(Module):
             raise ValueError(f"[{type(self).__name__}] beta must be positive, got {beta}")
         self.beta = beta
         self._random = RandomFactors(seed)
-        # What the last call drew; no buffers, for they are no state.
+        # The numbers of the last call: no state, so they are no buffers.
         self._drawn = SimpleNamespace()
 
     @property

@@ -88,9 +88,9 @@ public:
     }
 
 private:
-    static Tensor scaled(const Tensor& t) { return ops::round(ops::mul(t, number(affine_steps))); }
+    static Tensor scaled(const Tensor& t) { return ops::round_to_even(ops::mul(t, number(affine_steps))); }
     static Tensor rounded(const Tensor& t, double n) {
-        return ops::mul(ops::round(ops::mul(t, number(n))), number(1 / n));
+        return ops::mul(ops::round_to_even(ops::mul(t, number(n))), number(1 / n));
     }
     // (M, OH, OW, 2), column first.
     static Tensor joined(const Tensor& u, const Tensor& v) {

@@ -103,8 +103,9 @@ Tensors import_sliding_window_transpose(const Site& site) {
         int64_t begin = tap * s.dilation;
         return std::pair{begin, begin + s.stride * (places - 1) + 1};
     };
-    for (int64_t i = 0; i < w.rows.taps; ++i)
-        for (int64_t k = 0; k < w.columns.taps; ++k) {
+    // A pixel is the sum of its windows in their order, the first of which has it at its last place.
+    for (int64_t i = w.rows.taps - 1; i >= 0; --i)
+        for (int64_t k = w.columns.taps - 1; k >= 0; --k) {
             auto [top, bottom] = bounds(w.rows, i, x.shape()[2]);
             auto [left, right] = bounds(w.columns, k, x.shape()[3]);
             Tensor tap = ops::slice({x}, {.items = {4, i, i, 1, 1, 5, k, k, 1, 1}});
