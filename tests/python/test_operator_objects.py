@@ -319,6 +319,13 @@ def test_random_numbers():
     assert apply(ops.GammaRNG(), u + 1, u + 1)[0].numpy().min() > 0
     assert 0 < apply(ops.BetaRNG(), u + 1, u + 1)[0].numpy().mean() < 1
     assert abs(apply(ops.PoissonRNG(), u * 0 + 4)[0].numpy().mean() - 4) < 0.3
+    assert abs(apply(ops.ExponentialRNG(), u * 0 + 4)[0].numpy().mean() - 0.25) < 0.03
+    weights = mge.Tensor([[0.0, 3.0, 1.0], [1.0, 1.0, 0.0]])
+    (drawn,) = apply(ops.MultinomialRNG(num_samples=2000, replacement=True), weights)
+    assert drawn.shape == (2, 2000)
+    np.testing.assert_allclose(drawn.numpy().mean(axis=1), [1.25, 0.5], atol=0.05)
+    (kept,) = apply(ops.MultinomialRNG(num_samples=2), weights)
+    assert [sorted(row) for row in kept.tolist()] == [[1, 2], [0, 1]]
     assert sorted(apply(ops.PermutationRNG(), mge.Tensor(5))[0].numpy()) == [0, 1, 2, 3, 4]
     (grid,) = apply(ops.PermutationRNG(dtype="float32"), mge.Tensor([3, 2]))
     assert grid.shape == (3, 2) and sorted(grid.numpy().ravel()) == [0, 1, 2, 3, 4, 5]
@@ -337,6 +344,11 @@ def test_handle_is_a_separate_stream():
         apply(ops.UniformRNG(), size)
         delete_rng_handle(handle)
     np.testing.assert_array_equal(*draws)
+    handle = new_rng_handle("cpu1", 11)
+    rate = F.ones((3, 4), device="cpu1")
+    for op in (ops.ExponentialRNG(handle=handle), ops.MultinomialRNG(handle=handle)):
+        assert apply(op, rate)[0].device == "cpu1"
+    delete_rng_handle(handle)
     with pytest.raises(RuntimeError, match="no stream"):
         apply(ops.GaussianRNG(handle=handle), size)
 
@@ -583,6 +595,8 @@ def test_a_step_of_lamb():
     np.testing.assert_allclose(mean.numpy(), 1)
     np.testing.assert_allclose(square.numpy(), 1)
     np.testing.assert_allclose(param.numpy(), 0.9, rtol=1e-6)
+    half = apply(op, zero, zero, one, (one * 2).astype("float16"))
+    np.testing.assert_array_equal(half[2].numpy(), param.numpy())
 
 
 def test_regions_and_volumes():

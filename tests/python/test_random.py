@@ -65,6 +65,9 @@ def test_permutation_and_shuffle():
     order = mge.random.permutation(100).numpy()
     assert sorted(order) == list(range(100)) and (order != np.arange(100)).any()
     assert mge.random.permutation(0).shape == (0,)
+    # A Tensor is rows to put in order, also a single one.
+    single = mge.random.permutation(mge.Tensor(7))
+    assert single.shape == (1,) and single.item() == 7
     rows = mge.Tensor(np.arange(20, dtype=np.float32).reshape(10, 2))
     shuffled = mge.random.permutation(rows).numpy()
     assert (shuffled[:, 1] == shuffled[:, 0] + 1).all()

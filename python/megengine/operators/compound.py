@@ -327,7 +327,10 @@ class LSTM(_Recurrent):
 
 
 class LAMBUpdate(OpDef):
-    """A step of LAMB: both means, parameter and gradient; the means and the parameter anew."""
+    """A step of LAMB: both means, parameter and gradient; the means and the parameter anew.
+
+    The gradient may have another dtype than the parameter.
+    """
 
     beta_1: float = 1.0
     beta_2: float = 1.0
@@ -341,7 +344,7 @@ class LAMBUpdate(OpDef):
     def __call__(self, exp_avg, exp_avg_sq, param, grad) -> tuple[Tensor, ...]:
         param, exp_avg, exp_avg_sq, _ = _ops.lamb_step(
             param,
-            grad,
+            grad if grad.dtype == param.dtype else grad.astype(param.dtype),
             exp_avg,
             exp_avg_sq,
             Tensor(self.step - 1.0, device=param.device),

@@ -165,6 +165,28 @@ class PoissonRNG(OpDef):
         return _stream(self.handle).poisson(lam)
 
 
+class ExponentialRNG(OpDef):
+    """Numbers from exponential distributions; the input is their rates."""
+
+    seed: int = 0
+    handle: int = 0
+
+    def __call__(self, rate: Tensor) -> Tensor:
+        return _stream(self.handle).exponential(rate)
+
+
+class MultinomialRNG(OpDef):
+    """Indices drawn with the weights in the input's last axis."""
+
+    seed: int = 0
+    num_samples: int = 1
+    replacement: bool = False
+    handle: int = 0
+
+    def __call__(self, weights: Tensor) -> Tensor:
+        return _stream(self.handle).multinomial(weights, self.num_samples, self.replacement)
+
+
 class PermutationRNG(OpDef):
     """The numbers 0, 1, … in a random order, in the shape that the input is."""
 

@@ -155,7 +155,7 @@ class RNG:
         """The numbers below ``n``, or the rows of a Tensor, in random order.
 
         Args:
-            n: how many, or the Tensor.
+            n: how many, or the Tensor; one of rank 0 is a single row, not a count.
             dtype: dtype of the numbers.
         Returns:
             Vector of n numbers, or a Tensor of the shape of ``n`` on its device.
@@ -165,14 +165,13 @@ class RNG:
             >>> default_rng.permutation(3).shape
             (3,)
         """
-        if isinstance(n, Tensor) and n.ndim > 0:
+        if isinstance(n, Tensor):
+            n = n if n.ndim else _mge.ops.reshape(n, shape=[1])
             order = _mge.ops.permutation(self._next_state(n), n=n._tuple_shape[0], dtype="int32")
             if order.device != n.device:  # the stream's device
                 order = order.to(n.device)
             return _mge.ops.take(n, order, axes=[0])
-        assert isinstance(n, Tensor) or is_whole(n), (
-            f"[permutation] n must be an integer or a Tensor, got {n!r}"
-        )
+        assert is_whole(n), f"[permutation] n must be an integer or a Tensor, got {n!r}"
         count = as_int(n, "permutation", "n")
         assert count >= 0, f"[permutation] n must not be negative, got {count}"
         return _mge.ops.permutation(self._next_state(), n=count, dtype=dtype)
