@@ -125,6 +125,46 @@ def test_without_projections():
     np.testing.assert_allclose(out.numpy(), weights.numpy() @ QUERY + QUERY, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "sizes", [(0, 0, 0, 0), (0, 0, 6, 0), (0, 4, 0, 3), (10, 0, 0, 5), (10, 10, 2, 3)]
+)
+def test_sizes_of_projections(sizes):
+    """Heads see all of an operand without a matrix; scores depend on ``embed_dim`` alone."""
+    count, width = 2, 10
+    own, key = width // count, 5
+    widths = [width if sizes[0] else own - 3 if sizes[1] else key, key, 4]
+    rng = np.random.RandomState(6)
+    operands = [rng.randn(2, length, n) for length, n in zip((3, 5, 5), widths, strict=True)]
+    rows = (*widths, sizes[2] or 4 * count)
+    matrices = [rng.randn(n, size) for n, size in zip(rows, sizes, strict=True)]
+
+    def heads(x, matrix):
+        if not matrix.shape[1]:
+            return np.stack([x] * count, axis=1)
+        return (x @ matrix).reshape(*x.shape[:2], count, -1).swapaxes(1, 2)
+
+    q, k, v = map(heads, operands, matrices)
+    scores = np.exp(q @ k.swapaxes(2, 3) / np.sqrt(own if sizes[0] else widths[0]))
+    wanted = scores / scores.sum(-1, keepdims=True)
+    out = (wanted @ v).swapaxes(1, 2).reshape(2, 3, -1)
+    packed = np.concatenate([m.ravel() for m in matrices])
+    names = ("qproj_size", "kproj_size", "vproj_size", "oproj_size")
+    got, weights = F.nn.multi_head_attention(
+        *(mge.Tensor(x.astype(np.float32)) for x in operands),
+        width if sizes[0] else widths[0],
+        count,
+        0.0,
+        0.0,
+        mge.Tensor(packed.astype(np.float32)),
+        **dict(zip(names, sizes, strict=True)),
+        need_weights=True,
+        average_attn_weights=True,
+    )
+    out = out @ matrices[3] if sizes[3] else out
+    np.testing.assert_allclose(got.numpy(), out, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(weights.numpy(), wanted.mean(1), rtol=1e-4, atol=1e-5)
+
+
 def test_gradients_and_traces():
     module = attention()
     manager = GradManager().attach(module.parameters())

@@ -67,10 +67,12 @@ def _project(x: Tensor, projection: tuple[Tensor | None, Tensor | None]) -> Tens
     return out if bias is None else out + bias
 
 
-def _heads(x: Tensor, num_heads: int) -> Tensor:
-    """(N, L, E) as (N, L, heads, E / heads)."""
+def _heads(x: Tensor, num_heads: int, is_projected: bool) -> Tensor:
+    """(N, L, E) as (N, L, heads, E / heads); what is not projected is whole in each head."""
     n, length, width = x.shape
-    return x.reshape(n, length, num_heads, width // num_heads)
+    if is_projected:
+        return x.reshape(n, length, num_heads, width // num_heads)
+    return broadcast_to(expand_dims(x, 2), (n, length, num_heads, width))
 
 
 def _heads_first(x: Tensor) -> Tensor:
@@ -120,10 +122,10 @@ def _masks(
         yield expand_dims(_added(broadcast_to(key_padding_mask, (n, keys))), (1, 2))
 
 
-def _scores(q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
+def _scores(q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool, scale: float) -> Tensor:
     """(N, heads, L, S)."""
     q, k = _heads_first(q), _heads_first(k)
-    scores = matmul(q * (1 / math.sqrt(q.shape[-1])), k, transpose_b=True)
+    scores = matmul(q * scale, k, transpose_b=True)
     if is_causal:
         queries, keys = scores.shape[2:]
         with beside(scores):
@@ -138,18 +140,21 @@ def _attended(
     v: Tensor,
     mask: Tensor | None,
     is_causal: bool,
+    scale: float,
     drop: float,
     need_weights: bool,
 ) -> tuple[Tensor, Tensor | None]:
     """The attention output, (N, L, heads, E), and the weights, (N, heads, L, S), or None."""
     if drop:
-        weights = softmax(_scores(q, k, mask, is_causal), -1)
+        weights = softmax(_scores(q, k, mask, is_causal, scale), -1)
         seen = matmul(dropout(weights, drop, True), _heads_first(v))
         return _heads_first(seen), weights
-    out, log_sum_exp = _mge.ops.attention(q, k, v, mask, causal=is_causal, side_by_side=True)
+    out, log_sum_exp = _mge.ops.attention(
+        q, k, v, mask, causal=is_causal, scale=scale, side_by_side=True
+    )
     if not need_weights:
         return out, None
-    scores = _scores(q, k, mask, is_causal)
+    scores = _scores(q, k, mask, is_causal, scale)
     return out, exp(scores - expand_dims(log_sum_exp, 3))
 
 
@@ -162,10 +167,9 @@ def _checked_widths(
         AssertionError: a size is not divisible by the number of heads.
     """
     widths = [x.shape[-1] for x in operands]
-    projected = [size or width for size, width in zip(sizes, widths, strict=False)]
-    for width in (embed_dim, *projected):
+    for width in (embed_dim if sizes[0] else 0, *sizes[:3]):
         assert width % num_heads == 0, f"{num_heads} heads do not divide {width}"
-    return (*widths, projected[2])
+    return (*widths, sizes[2] or widths[2] * num_heads)
 
 
 def multi_head_attention(
@@ -204,13 +208,15 @@ def multi_head_attention(
         query: (N, L, Eq), floating.
         key: (N, S, Ek).
         value: (N, S, Ev).
-        embed_dim: total size of all heads; divisible by ``num_heads``.
+        embed_dim: total size of all heads; divisible by ``num_heads``. Scores are divided by the
+            root of a head's share of it, or of ``Eq`` if the query has no matrix.
         num_heads: number of heads.
         attn_drop: probability that a weight is dropped.
         out_drop: probability that an element of the output is dropped.
         io_weight_bias: the matrices of query, key, value and output (x @ W, row by row), then their
             biases, concatenated; any shape.
-        qproj_size: columns of the query's matrix; 0: no matrix; ``embed_dim`` by default.
+        qproj_size: columns of the query's matrix; ``embed_dim`` by default. 0: no matrix, and each
+            head takes all of the query; so for key and value.
         kproj_size: columns of the key's matrix.
         vproj_size: columns of the value's matrix.
         oproj_size: columns of the output's matrix.
@@ -256,15 +262,17 @@ def multi_head_attention(
     biases = (qbias, kbias, vbias, obias)
     *parts, of_output = _projections(_Packed(io_weight_bias), widths, sizes, biases)
     q, k, v = (
-        _heads(_project(x, part), num_heads) for x, part in zip(operands, parts, strict=True)
+        _heads(_project(x, part), num_heads, part[0] is not None)
+        for x, part in zip(operands, parts, strict=True)
     )
+    scale = 1 / math.sqrt(embed_dim // num_heads if sizes[0] else q.shape[-1])
     n, queries, heads, _ = q.shape
     keys = k.shape[1]
     shape = (n, heads, queries, keys)
     masks = list(_masks(shape, attn_mask, key_padding_mask, maybe_cudnn_style_mask))
     mask = functools.reduce(add, masks) if masks else None
     drop = attn_drop if training else 0.0
-    seen, weights = _attended(q, k, v, mask, is_causal, drop, need_weights)
+    seen, weights = _attended(q, k, v, mask, is_causal, scale, drop, need_weights)
     out = reshape(seen, (n, queries, heads * v.shape[-1]))
     out = dropout(_project(out, of_output), out_drop, training)
     if reslink:
