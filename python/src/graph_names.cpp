@@ -5,12 +5,14 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libmge/graph/infer.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/model/import/megengine/counterparts.h"
 #include "libmge/ops/elementwise/activation.h"
+#include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/trigonometric.h"
@@ -31,6 +33,13 @@ std::string name_in(const std::string& scope, const Graph& graph, const Node& no
 bool has_bias(const Node& node) {
     if (node.op != &ops::Conv2d::info && node.op != &ops::Matmul::info) return false;
     return named_input(node, "bias") != no_value;
+}
+
+// True if the bias can be added to the result as it is.
+bool has_separable_bias(const Graph& graph, const Node& node) {
+    if (!has_bias(node)) return false;
+    auto &bias = graph.value(named_input(node, "bias")).spec, &result = graph.value(node.outputs[0]).spec;
+    return bias.dtype == result.dtype && (node.op == &ops::Matmul::info || bias.shape.rank() == 4);
 }
 
 // Operators that MegEngine's function ends with, if they are not ours.
@@ -92,6 +101,29 @@ void drop_names(Graph& graph, const KeptNames& kept) {
                        (value.is_constant() && kept.constants);
         if (!is_kept) value.name.clear();
     }
+}
+
+Graph separate_biases(const Graph& graph, NameScopes& scopes) {
+    Rewrite rewrite(graph);
+    Graph& target = rewrite.target();
+    std::vector<size_t> places;  // positions of the nodes in the target
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+        places.push_back(target.nodes().size());
+        auto& node = graph.nodes()[i];
+        if (!has_separable_bias(graph, node)) {
+            rewrite.copy(NodeId(i));
+            continue;
+        }
+        std::vector<ValueId> inputs = rewrite(node.inputs);
+        ValueId bias = std::exchange(inputs[*input_position(*node.op, "bias")], no_value);
+        NodeId product = target.add_node(*node.op, node.params, std::move(inputs));
+        NodeId sum = target.add_node(ops::Add::info, ops::Add::info.params.make(),
+                                     {bias, target.node(product).outputs[0]});
+        rewrite.replace(node.outputs[0], target.node(sum).outputs[0]);
+    }
+    places.push_back(target.nodes().size());
+    for (auto& [first, scope] : scopes) first = places[std::min(first, graph.nodes().size())];
+    return rewrite.finish();
 }
 
 void name_recorded(Graph& graph, const NameScopes& scopes) {

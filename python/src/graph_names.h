@@ -22,6 +22,10 @@ void drop_names(Graph& graph, const KeptNames& kept);
 // The operators of a recorded function at which the innermost running module changes, and that module's name.
 using NameScopes = std::vector<std::pair<size_t, std::string>>;
 
+// conv(x, w, bias) => bias + conv(x, w), and the same for matmul, as MegEngine records them. The scopes keep
+// their operators.
+Graph separate_biases(const Graph& graph, NameScopes& scopes);
+
 // Names operators as MegEngine does: "net.conv.Convolution", and "net.ADD[1]" for one of several in a module.
 // The operators are in the order of the recording.
 void name_recorded(Graph& graph, const NameScopes& scopes);

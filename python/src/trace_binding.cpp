@@ -281,9 +281,10 @@ std::shared_ptr<LoadedModel> recording_as_model(const Trace& trace,
                                                 const std::vector<std::string>& output_names,
                                                 const std::map<std::string, std::string>& metadata,
                                                 const nb::dict& given, bool training,
-                                                std::tuple<int, bool, bool> kept, const NameScopes& scopes,
-                                                nb::handle tensors) {
+                                                std::tuple<int, bool, bool> kept, NameScopes scopes,
+                                                nb::handle tensors, bool separates_biases) {
     Graph graph = trace.graph(tensor_names(tensors));
+    if (separates_biases) graph = separate_biases(graph, scopes);
     name_recorded(graph, scopes);
     auto [values, operators, constants] = kept;
     drop_names(graph, {values, operators, constants});
@@ -611,11 +612,14 @@ void add_trace(PyObject* module_object) {
              nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("options") = nb::dict(),
              nb::arg("training") = false, nb::arg("kept") = std::tuple(1, false, false),
              nb::arg("scopes") = NameScopes(), nb::arg("tensors") = nb::list(),
+             nb::arg("separates_biases") = false,
              "Returns the recording as a Model. An empty list of output names selects the names of the "
              "operators. options: compile options by name (list_options) that the model stores; "
              "f16_io_comp and f16_io_f32_comp are applied at once. training: keeps batch normalisations in "
              "training mode. kept: which values (2: all), operators and constants get names, made from the "
-             "modules that ran (scopes, by step) and their tensors.");
+             "modules that ran (scopes, by step) and their tensors. separates_biases: a convolution or "
+             "product "
+             "with a bias becomes two operators.");
     add_model(module);
     add_reading(module);
     add_functions(module);

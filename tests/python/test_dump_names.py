@@ -11,6 +11,7 @@ import megengine.functional as F
 import megengine.module as M
 from megengine.jit import trace
 from megengine.quantization import quantize, quantize_qat
+from megengine.utils.comp_graph_tools import GraphInference
 from megengine.utils.naming import AutoNaming
 from megengine.utils.network import Network
 
@@ -75,6 +76,40 @@ def test_operators_have_the_paths_of_modules(symbolic):
         "RELU[4]",
         "ADD",
     ]
+
+
+class Biased(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = M.Conv2d(3, 4, 1)
+        self.fc = M.Linear(4, 2)
+
+    def forward(self, x):
+        y = F.relu(self.conv(x)).mean((2, 3))
+        return self.fc(y) + F.linear(y, self.fc.weight, self.fc.bias)
+
+
+def test_files_for_graph_surgery_have_biases_as_operators():
+    module, x = Biased(), mge.Tensor(np.random.default_rng(0).random((2, 3, 4, 4), "float32"))
+    net = loaded(module, x=x, optimize_for_inference=False, **KEPT)
+    assert computed(net) == [
+        "conv.Convolution",
+        "conv.ADD",
+        "RELU",
+        "Reduce",
+        "fc.MatrixMul",
+        "fc.ADD",
+        "MatrixMul",
+        "ADD[0]",
+        "ADD[1]",
+    ]
+    added = net.get_opr_by_name("conv.ADD")
+    assert [var.name for var in added.inputs] == ["conv.bias", "conv.Convolution"]
+    file = io.BytesIO()
+    net.dump(file)
+    file.seek(0)
+    (result,) = GraphInference(file).run(x).values()
+    np.testing.assert_allclose(result, module(x).numpy(), rtol=1e-5)
 
 
 def test_a_module_that_is_traced_has_only_the_name_it_was_given():

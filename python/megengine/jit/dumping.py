@@ -117,7 +117,8 @@ def dump(
         append_json: merge with the contents of this file.
         optimize_for_inference: fold batch norms of evaluation mode into the weights of the layers
             before them, except for ONNX, and apply ``kwargs``. These take effect when the model is
-            compiled, except for the two that store float16.
+            compiled, except for the two that store float16. False also writes a convolution or
+            product with a bias as two operators, as MegEngine has them; they run as one.
         user_info: any picklable object to store in the file.
         enable_metadata: store metadata.
         input_data: test cases: ``"#rand(min,max)"`` with the inputs' shapes,
@@ -174,7 +175,8 @@ def dump(
     options = optimisations(kwargs, optimize_for_inference)
     stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
     stored |= _fixed_shapes(traced._names.shape_constants, input_names)
-    model = traced.to_model(input_names, results, stored, options, training, names)
+    separates = not (optimize_for_inference or is_onnx)
+    model = traced.to_model(input_names, results, stored, options, training, names, separates)
     if optimize_for_inference and not (no_change_graph or training or is_onnx):
         model.fold_batch_norms()
     reading = Reading(repeat, input_transform, resize_input)

@@ -353,6 +353,7 @@ class trace:
         options=None,
         training=False,
         kept=(1, False, False),
+        separates_biases=False,
     ):
         """The recording as a ``_mge.Model``; without output names, those of the operators.
 
@@ -373,6 +374,7 @@ class trace:
             kept,
             self._names.scopes,
             self._names.tensors,
+            separates_biases,
         )
 
     dump = dump
