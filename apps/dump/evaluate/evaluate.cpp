@@ -165,7 +165,7 @@ void add_preprocessing(CLI::App& command, Preprocessing& how) {
             ->type_name("R,G,B");
     };
     numbers("--mean", how.mean, -1e30, "Subtract this from each channel, after the division");
-    numbers("--std", how.deviation, 1e-30, "Divide each channel by this at last");
+    numbers("--std", how.deviation, 1e-30, "Divide each channel by this, last");
     command.add_option("--divide-by", how.divisor, "Divide pixels by this first; 1 leaves 0 to 255")
         ->check(cli::real_number(1e-30))
         ->capture_default_str();

@@ -43,7 +43,7 @@ void add_accuracy(CLI::App& app, CheckOptions& o) {
                                 "With --first-diff: write the smallest part of the model that differs, with "
                                 "its inputs and expected outputs"))
         ->type_name("FILE.mge");
-    app.add_option("--range", o.range, "Fail when a real value is not of a magnitude below this")
+    app.add_option("--range", o.range, "Fail when the magnitude of a real value is not below this")
         ->check(cli::real_number());
     app.add_flag("--check-finite", o.check_finite, "Fail when a real value is infinite or not a number");
     app.add_option("--check-var-value", o.check_var_value,

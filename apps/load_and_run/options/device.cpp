@@ -82,7 +82,7 @@ void add(CLI::App& app, DeviceOptions& o) {
         ->type_name("FILE");
     app.add_flag("--list-devices", o.list_devices, "Print the devices that can be used, and end");
     app.add_option("--require-device", o.require_device,
-                   "Exit with 4 unless this device is there: cpu, gpu, cpu0, ...")
+                   "Exit with 4 unless this device exists: cpu, gpu, cpu0, ...")
         ->type_name("DEVICE");
 }
 

@@ -14,7 +14,7 @@ void add(CLI::App& app, InputOptions& o) {
         ->type_name("NAME:VALUE;...")
         ->allow_extra_args(false);
     cli::add_number_list(app, "--batch-size,--batch", o.batch_sizes,
-                         "Replace the first extent of every input; data is repeated to fill it. Several: "
+                         "Replace the first dimension of every input; data is repeated to fill it. Several: "
                          "each test with each of them",
                          1, 1u << 31);
     cli::add_dimension_option(app, o.dimensions);

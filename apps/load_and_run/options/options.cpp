@@ -11,7 +11,7 @@ namespace {
 cli::Manual manual() {
     return {
         .description =
-            "Runs a model on this machine, checks its test cases, and says how fast it is and what it needs.",
+            "Runs a model on this machine, checks its test cases, and reports its speed and memory.",
         .footer = R"(Inputs (--input "name:value;name:value"; without a name: the only input):
   file.npy            one array           file.npz            arrays by input name
   [[1,2],[3,4]]       literal numbers     {1,3,224,224}       a shape, every byte 1
