@@ -536,3 +536,67 @@ def test_the_state_by_class_and_name():
     assert set(own.state_dict()) == {"WEIGHT", "BIAS"}
     own.load_state_dict({"WEIGHT": np.ones((3, 2), "float32"), "BIAS": np.ones(3, "float32")})
     assert own.weight.numpy().min() == 1
+
+
+def test_state_dict_is_made_by_the_parts_that_have_their_own():
+    class Renamed(M.Linear):
+        """Stores its bias as a row."""
+
+        def _state_dict(self, rst=None, prefix="", keep_var=False):
+            state = super()._state_dict(rst, prefix, keep_var)
+            state[Renamed, prefix + "row"] = state.pop((Renamed, prefix + "bias")).reshape(1, -1)
+            return state
+
+    class Table(M.Module):
+        """Lists its parts itself, as classes do that were written after MegEngine's."""
+
+        def __init__(self):
+            super().__init__()
+            self.__dict__["parts"] = {"x": M.Linear(1, 2), "y": Renamed(2, 2)}
+
+        def forward(self, x):
+            return x
+
+        def _state_dict(self, rst=None, prefix="", keep_var=False):
+            state = {} if rst is None else rst
+            for name, part in self.parts.items():
+                part.state_dict(state, f"{prefix}{name}.", keep_var)
+            return state
+
+    calls = []
+
+    class Traced(M.Linear):
+        def state_dict(self, rst=None, prefix="", keep_var=False):
+            calls.append(prefix)
+            return super().state_dict(rst, prefix, keep_var)
+
+    net = M.Sequential(Renamed(3, 2), Table(), Around(Traced(2, 1)), M.BatchNorm1d(1))
+    state = net.state_dict()
+    names = ["0.weight", "0.row", "1.x.bias", "1.x.weight", "1.y.weight", "1.y.row"]
+    assert list(state)[:8] == [*names, "2.part.bias", "2.part.weight"]
+    assert state["0.row"].shape == (1, 2)
+    assert state["3.running_mean"].shape == (1,)
+    assert calls == ["2.part."]
+
+
+def test_load_state_dict_uses_the_loading_by_a_function_of_the_class():
+    class Halved(M.Linear):
+        def _load_state_dict_with_closure(self, closure):
+            return super()._load_state_dict_with_closure(lambda *a: closure(*a) / np.float32(2))
+
+    module = Halved(2, 1)
+    module.load_state_dict({"weight": np.ones((1, 2), "float32"), "bias": np.ones(1, "float32")})
+    assert module.weight.numpy().max() == module.bias.numpy().min() == 0.5
+    plain = M.Linear(2, 1)
+    names = plain._load_state_dict_with_closure(
+        lambda name, tensor: tensor.numpy() if name == "bias" else None
+    )
+    assert names == ({"bias"}, {"weight"})
+
+
+def test_state_dict_adds_to_a_dictionary_by_class_and_name():
+    found = {}
+    state = M.Linear(2, 1).state_dict(found, "a.")
+    assert list(state) == ["a.bias", "a.weight"]
+    assert list(found) == [(M.Linear, "a.bias"), (M.Linear, "a.weight")]
+    assert list(M.BatchNorm1d(1).state_dict(found, "b."))[:3] == [*state, "b.bias"]

@@ -506,18 +506,19 @@ class Module:
         """All parameters and buffers by name.
 
         Args:
-            rst: dictionary to fill; None: a new one.
-            prefix: prefix of all names: ``"net."``.
+            rst: dictionary that already has those of other modules, by (class of the owner, name);
+                it gets those of this module too. None: a new one.
+            prefix: prefix of this module's names: ``"net."``.
             keep_var: return the Tensors themselves instead of NumPy arrays.
         Returns:
-            The dictionary, module by module. A tensor that several modules share is listed under
-            each of its names; the arrays of normalisation modules are vectors.
+            A dictionary of all, module by module. A tensor that several modules share is listed
+            under each of its names; the arrays of normalisation modules are vectors.
         Example:
             >>> M.Linear(2, 1).state_dict()["bias"]
             array([0.], dtype=float32)
         """
-        result = OrderedDict() if rst is None else rst
-        for (kind, name), value in self._state_dict(prefix=prefix, keep_var=keep_var).items():
+        result = OrderedDict()
+        for (kind, name), value in self._state_dict(rst, prefix, keep_var).items():
             is_vector = kind._state_is_flat and not keep_var
             result[name] = value.reshape(-1) if is_vector else value
         return result
@@ -525,27 +526,32 @@ class Module:
     def _state_dict(self, rst=None, prefix: str = "", keep_var: bool = False) -> OrderedDict:
         """``state_dict`` by (class of the owner, name), each array in the shape of its tensor.
 
-        ``state_dict`` and ``load_state_dict`` use it, so a class may override it.
+        ``state_dict`` and ``load_state_dict`` use it, of sub-modules too, so a class may override
+        it.
         """
         result = OrderedDict() if rst is None else rst
-        for name, tensor, owner in self._state():
-            result[type(owner), prefix + name] = tensor if keep_var else tensor.numpy()
+        self._add_state(result, prefix, keep_var, ())
         return result
 
-    def _state(
-        self, head: str = "", outer: tuple["Module", ...] = ()
-    ) -> Iterator[tuple[str, Tensor, "Module"]]:
-        """(name, tensor, owner) of the module's own tensors, then of those of its sub-modules.
+    def _add_state(
+        self, result: dict, prefix: str, keep_var: bool, outer: tuple["Module", ...]
+    ) -> None:
+        """Add the module's own tensors, then those of its sub-modules.
 
         A sub-module that several modules share is listed under each of them; recursion stops at one
         that contains ``outer``.
         """
         for name, tensor in self.named_tensors(recursive=False):
-            yield head + name, tensor, self
+            result[type(self), prefix + name] = tensor if keep_var else tensor.numpy()
         outer = (*outer, self)
         for name, part in self.named_children():
-            if all(part is not module for module in outer):
-                yield from part._state(f"{head}{name}.", outer)
+            if any(part is module for module in outer):
+                continue
+            kind, head = type(part), f"{prefix}{name}."
+            if (kind.state_dict, kind._state_dict) == (Module.state_dict, Module._state_dict):
+                part._add_state(result, head, keep_var, outer)
+            else:
+                part.state_dict(result, head, keep_var)
 
     def load_state_dict(
         self,
@@ -571,11 +577,12 @@ class Module:
         """
         if isinstance(state_dict, Mapping):
             given = dict(state_dict)
-            missing = self._load_by(lambda name, tensor: given.pop(name, None))
-            unused = sorted(given)
+
+            def value_of(name, tensor):
+                return given.pop(name, None)
+
         elif callable(state_dict) and not isinstance(state_dict, Module):
-            missing = self._load_by(state_dict)
-            unused = []
+            given, value_of = {}, state_dict
         else:
             raise ValueError(
                 "[load_state_dict] state_dict must be a dict or a function, got"
@@ -583,24 +590,30 @@ class Module:
                 + ("; pass its state_dict()" if isinstance(state_dict, Module) else "")
             )
         problems = []
-        if missing:
-            problems.append("missing keys: " + ", ".join(missing))
-        if unused:
-            problems.append("unused keys: " + ", ".join(unused))
+        if missing := self._load_state_dict_with_closure(value_of)[1]:
+            problems.append("missing keys: " + ", ".join(sorted(missing)))
+        if given:
+            problems.append("unused keys: " + ", ".join(sorted(given)))
         if problems and strict:
             raise KeyError("[load_state_dict] " + "; ".join(problems))
         if problems:
             _logger.warning("load_state_dict: %s", "; ".join(problems))
 
-    def _load_by(self, value_of: Callable) -> list[str]:
-        """Load the values that the function returns; returns the names without a value."""
-        missing, loaded = {}, set()
+    def _load_state_dict_with_closure(self, closure: Callable) -> tuple[set[str], set[str]]:
+        """Load the values that the function returns.
+
+        ``load_state_dict`` uses it, so a class may override it.
+
+        Returns:
+            The names that got a value, and those without one, by none of the tensor's names.
+        """
+        missing, loaded = {}, {}
         for (kind, name), tensor in self._state_dict(keep_var=True).items():
-            value = value_of(name, tensor)
+            value = closure(name, tensor)
             if value is None:
                 missing[name] = id(tensor)
                 continue
-            loaded.add(id(tensor))
+            loaded[name] = id(tensor)
             value = _as_array(name, value)
             shape = tensor._tuple_shape
             if value.shape != shape:
@@ -612,7 +625,8 @@ class Module:
                     )
                 value = value.reshape(shape)
             tensor._reset(Tensor(value, dtype=value.dtype, device=tensor.device))
-        return [name for name, tensor in missing.items() if tensor not in loaded]
+        found = set(loaded.values())
+        return set(loaded), {name for name, tensor in missing.items() if tensor not in found}
 
     def __setattr__(self, name: str, value) -> None:
         # An empty list may contain modules later.
