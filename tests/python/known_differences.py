@@ -114,9 +114,9 @@ PROMOTION_CELLS = {
     ("F.leaky_relu", "bfloat16"): "bfloat16",
     # Recorded leaves bfloat16 on the way.
     ("F.norm", "bfloat16"): "bfloat16",
-    # Without a scalar type for bfloat16 there are the bits of its elements.
-    ("x.item(0)", "bfloat16"): "py int",
-    ("x.tolist()", "bfloat16"): "py int",
+    # An element of an array is a float of Python, as that of other floats nearly is.
+    ("x.item(0)", "bfloat16"): "py float",
+    ("x.tolist()", "bfloat16"): "py float",
 }
 
 # Representations that are otherwise, and what they are.

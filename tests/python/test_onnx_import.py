@@ -91,7 +91,7 @@ def difference(y, z):
     if isinstance(y, np.ndarray):
         return "" if y.shape == z.shape and y.tolist() == z.tolist() else "other texts"
     y = y.numpy()
-    if z.dtype.name == "bfloat16":  # as uint16 with a name
+    if z.dtype.name == "bfloat16":  # ml_dtypes has another dtype
         y = y.view(z.dtype)
     if y.dtype != z.dtype or y.shape != z.shape:
         return f"{y.dtype}{y.shape} instead of {z.dtype}{z.shape}"

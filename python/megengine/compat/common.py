@@ -28,7 +28,7 @@ from ..device import (  # noqa: F401
 )
 
 get_device_prop = get_cuda_device_property
-pyintb1, pyintb2, pyintb4 = intb1.type, intb2.type, intb4.type
+pybfloat16, pyintb1, pyintb2, pyintb4 = (d.type for d in (bfloat16, intb1, intb2, intb4))
 
 
 @dataclasses.dataclass

@@ -20,12 +20,9 @@ _BFLOAT16 = {"mgb_dtype": {"name": "bfloat16"}}
 _TENSOR_HOMES = ("megengine.tensor", "megengine")
 # The classes by which arrays of these dtypes name them, in MegEngine's files and in this package's.
 _MEGENGINE_HOME = "megengine.core._imperative_rt"
-MEGENGINE_DTYPES = {
-    **{(_MEGENGINE_HOME, d.type.__name__): d for d in (intb1, intb2, intb4)},
-    (_MEGENGINE_HOME, "pybfloat16"): bfloat16,
-}
+MEGENGINE_DTYPES = {(_MEGENGINE_HOME, d.type.__name__): d for d in (bfloat16, intb1, intb2, intb4)}
 NAMED_DTYPES = MEGENGINE_DTYPES | {
-    (d.type.__module__, d.type.__name__): d for d in (intb1, intb2, intb4)
+    (d.type.__module__, d.type.__name__): d for d in (bfloat16, intb1, intb2, intb4)
 }
 
 

@@ -292,11 +292,14 @@ class _Described:
                 f" {type(value).__name__}"
             )
         meta = dtypes.quantised_meta(value.dtype)
+        is_half = dtypes.is_bfloat16(value.dtype)
+        if is_half:
+            value = value.astype(dtypes.bfloat16, copy=False).view(np.uint16)
         plain = np.dtype(value.dtype.str.replace(">", "<"))
         if plain not in _NAME_OF or (meta and meta.name not in _QUANTISED.values()):
             kind = meta.name if meta else value.dtype
             raise TypeError(f"[save] safetensors has no dtype for {name!r}, which is {kind}")
-        self.dtype = "BF16" if dtypes.is_bfloat16(value.dtype) else _NAME_OF[plain]
+        self.dtype = "BF16" if is_half else _NAME_OF[plain]
         self.array = np.ascontiguousarray(value.astype(plain, copy=False)).reshape(value.shape)
         self.metadata = {f"{name}.scale": repr(dtypes.get_scale(value.dtype))} if meta else {}
         if meta and meta.is_unsigned:

@@ -122,5 +122,5 @@ def from_numpy(array: np.ndarray) -> Tensor:
             " Tensor(array), which copies"
         )
     if is_bfloat16(array.dtype):
-        raise BufferError("[from_numpy] NumPy hands bfloat16 out as uint16; use Tensor(array)")
+        raise BufferError("[from_numpy] NumPy does not share bfloat16; use Tensor(array)")
     return from_dlpack(array, copy=False)

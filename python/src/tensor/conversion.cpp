@@ -22,6 +22,7 @@
 #include "python/src/object_access.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
+#include "python/src/tensor/bfloat16_dtype.h"
 #include "python/src/tensor/low_bit_dtypes.h"
 #include "python/src/tensor/tensor_object.h"
 
@@ -33,9 +34,10 @@ constexpr size_t numpy_max_rank = 64;
 std::array<PyObject*, dtype_count> numpy_dtypes{};
 
 // NumPy's type number, or that of a type with the same bits if NumPy has none.
-constexpr int type_number(DType dtype) {
+int type_number(DType dtype) {
     constexpr int numbers[] = {NPY_NOTYPE, NPY_BOOL,  NPY_UBYTE, NPY_BYTE, NPY_USHORT, NPY_SHORT, NPY_UINT,
-                               NPY_INT,    NPY_ULONG, NPY_LONG,  NPY_HALF, NPY_USHORT, NPY_FLOAT, NPY_DOUBLE};
+                               NPY_INT,    NPY_ULONG, NPY_LONG,  NPY_HALF, NPY_NOTYPE, NPY_FLOAT, NPY_DOUBLE};
+    if (dtype == DType::bf16) return bfloat16_number();
     return is_narrow(dtype) ? NPY_UBYTE : numbers[size_t(dtype)];
 }
 
@@ -80,9 +82,7 @@ std::string name_in_metadata(PyArray_Descr* descr) {
     return found;
 }
 
-bool is_bfloat16(PyArray_Descr* descr) {
-    return descr->type_num == NPY_USHORT && name_in_metadata(descr) == "bfloat16";
-}
+bool is_bfloat16(PyArray_Descr* descr) { return descr->type_num == bfloat16_number(); }
 
 // Returns the tensor dtype equal to a NumPy dtype, or DType::none.
 DType exact_dtype(PyArray_Descr* descr) {
@@ -316,9 +316,9 @@ DType operand_dtype(PyArray_Descr* descr, DType other) {
 
 void import_numpy() {
     if (_import_array() < 0) throw PythonError{};
+    make_bfloat16_dtype();
     for (int i = 1; i < dtype_count && !is_narrow(DType(i)); ++i)
         numpy_dtypes[size_t(i)] = reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(DType(i))));
-    numpy_dtypes[size_t(DType::bf16)] = make_named_dtype("uint16", "bfloat16");
 }
 
 DType parse_dtype(PyObject* object) {
@@ -386,7 +386,8 @@ Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device) {
     if (is_low_bit_dtype(reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(array)))))
         array = cast_array(array, NPY_BYTE);
     PyArray_Descr* descr = PyArray_DESCR(as_array(array));
-    bool is_number = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
+    bool is_number =
+        PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num) || is_bfloat16(descr);
     if (descr->type_num == NPY_OBJECT && PyArray_SIZE(as_array(array)) > 0) {
         // Lists that contain Tensors or integers arrive as object arrays.
         refuse_objects(array, data);
@@ -404,7 +405,7 @@ namespace {
 // Returns the elements unchanged if they have the dtype.
 Tensor exact_tensor(const Reference& array, DType wanted) {
     PyArray_Descr* descr = PyArray_DESCR(as_array(array));
-    std::string name = name_in_metadata(descr);
+    std::string name = is_bfloat16(descr) ? "bfloat16" : name_in_metadata(descr);
     if (dtype_from_name(name.empty() ? name_of_dtype(descr) : name) != wanted) return {};
     PyArray_Descr* native = PyArray_DescrNewByteorder(descr, NPY_NATIVE);
     if (!native) throw PythonError{};

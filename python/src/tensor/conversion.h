@@ -25,8 +25,8 @@ bool is_numpy_value(PyObject* data);
 // NumPy's complex dtype, and whether a name, a dtype or a type is complex.
 Reference complex_dtype();
 bool is_complex_dtype(PyObject* object);
-// Returns a borrowed numpy.dtype. bfloat16 is uint16 with the name as metadata. Narrow dtypes are those of
-// the package ml_dtypes or, without it, uint8 with the name.
+// Returns a borrowed numpy.dtype. Narrow dtypes are those of the package ml_dtypes or, without it, uint8 with
+// the name as metadata.
 PyObject* numpy_dtype(DType dtype);
 
 // Parses "xpux", "cpu0:1", a Device object, or None for the default device.

@@ -161,15 +161,17 @@ int compare_items(const void* a, const void* b, void*) {
     return (x > y) - (x < y);
 }
 
-// Implements `arange`: extends the sequence of the first two elements.
+// Implements `arange`: extends the sequence of the first two elements. The smallest number follows the
+// largest.
 template <int bits>
 int fill(void* data, npy_intp count, void*) {
+    constexpr int numbers = 1 << bits;
     auto* items = static_cast<int8_t*>(data);
-    for (npy_intp i = 2; i < count; ++i) {
-        long long value = items[0] + static_cast<long long>(items[1] - items[0]) * i;
-        if (!check(value, bits)) return -1;
-        items[i] = int8_t(value);
-    }
+    if (count < 3) return 0;
+    auto position = [](int8_t item) { return (item + largest(bits)) / 2; };
+    int step = (position(items[1]) - position(items[0]) + numbers) % numbers;
+    for (npy_intp i = 2; i < count; ++i)
+        items[i] = int8_t(2 * ((position(items[i - 1]) + step) % numbers) - largest(bits));
     return 0;
 }
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dtypes of Tensors, among them those that NumPy does not have.
 
-bfloat16 and the quantised dtypes are NumPy dtypes with metadata ``mgb_dtype``. A quantised dtype is
-an integer dtype whose values, the steps, represent ``(step - zero_point) * scale``.
+bfloat16 is a dtype of this package. The quantised dtypes are NumPy dtypes with metadata
+``mgb_dtype``: integer dtypes whose values, the steps, represent ``(step - zero_point) * scale``.
 """
 
 import re
@@ -92,8 +92,9 @@ def is_bfloat16(dtype: Any) -> bool:
     """
     if isinstance(dtype, str):
         return dtype == "bfloat16"
-    metadata = getattr(dtype, "metadata", None) or {}
-    return bool(metadata.get("mgb_dtype", {}).get("name") == "bfloat16")
+    if isinstance(dtype, np.dtype):
+        return bool(dtype.num == bfloat16.num)  # both byte orders have the number
+    return dtype is bfloat16.type
 
 
 def is_integer(dtype: Any) -> bool:
