@@ -37,6 +37,7 @@
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/nn/batch_norm/batch_norm.h"
 #include "libmge/passes/pass.h"
+#include "libmge/tensor/borrowed.h"
 #include "python/src/dimension_names.h"
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
@@ -63,9 +64,11 @@ public:
 
     const Model& model() const { return model_; }
     Model& model() { return model_; }
-    Tensors run(std::span<const Tensor> inputs, StepObserver* observer = nullptr) {
+    Tensors run(std::span<const Tensor> inputs, StepObserver* observer = nullptr,
+                const std::vector<bool>& is_given_up = {}) {
         auto first = std::ranges::find_if(inputs, [](auto& input) { return bool(input); });
-        return executable(first == inputs.end() ? default_device() : first->device())->run(inputs, observer);
+        return executable(first == inputs.end() ? default_device() : first->device())
+            ->run(inputs, observer, is_given_up);
     }
 
 private:
@@ -359,7 +362,22 @@ std::vector<std::string> dtypes(const LoadedModel& model) {
     return {names.begin(), names.end()};
 }
 
-nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer) {
+// Returns by input whether results may take its memory: it is donated, begins with the input, and belongs to
+// no other input.
+std::vector<bool> given_up(std::span<const Tensor> inputs, const std::vector<size_t>& donated) {
+    std::vector<bool> is_given_up(inputs.size());
+    for (size_t i : donated) {
+        if (i >= inputs.size() || !inputs[i]) continue;
+        auto* impl = inputs[i].impl();
+        auto is_same = [&](const Tensor& x) { return x && x.impl()->storage.get() == impl->storage.get(); };
+        is_given_up[i] = impl->offset == 0 && !is_borrowed(*impl->storage.get()) &&
+                         std::ranges::count_if(inputs, is_same) == 1;
+    }
+    return is_given_up;
+}
+
+nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer,
+                   const std::vector<size_t>& donated = {}) {
     auto& graph = model.model().graph;
     Tensors values;
     // Arrays among the inputs become Tensors on the device of the others.
@@ -376,7 +394,7 @@ nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer
     Tensors outputs;
     {
         nb::gil_scoped_release released;
-        outputs = model.run(values, observer);
+        outputs = model.run(values, observer, given_up(values, donated));
     }
     return wrap_list(outputs);
 }
@@ -490,10 +508,13 @@ void add_model(nb::module_& module) {
         .def_prop_ro("metadata", [](const LoadedModel& m) { return m.model().metadata; })
         .def_prop_ro("text", [](const LoadedModel& m) { return to_text(name_values(m.model().graph)); })
         .def(
-            "run", [](LoadedModel& m, nb::handle inputs) { return run_model(m, inputs, nullptr); },
-            nb::arg("inputs"),
+            "run",
+            [](LoadedModel& m, nb::handle inputs, const std::vector<size_t>& donated) {
+                return run_model(m, inputs, nullptr, donated);
+            },
+            nb::arg("inputs"), nb::arg("donated") = std::vector<size_t>(),
             "Computes the outputs for a list of Tensors or arrays of any compatible "
-            "shapes.")
+            "shapes. donated: numbers of inputs whose memory the outputs may take.")
         .def(
             "run_profiled",
             [](LoadedModel& m, nb::handle inputs, CallProfiler& profiler) {

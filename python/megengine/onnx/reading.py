@@ -3,6 +3,7 @@
 
 import json
 import os
+from collections.abc import Collection
 
 import numpy as np
 
@@ -124,10 +125,10 @@ class _Texts:
 
         return [array(v) if n in self._values else v for n, v in zip(names, values, strict=True)]
 
-    def run(self, graph, values: list) -> list:
+    def run(self, graph, values: list, donated: list[int]) -> list:
         """The outputs of the graph for its inputs, including arrays of strings."""
         numbers = dict(self._numbers)
-        outputs = graph.run(self.encoded(graph.input_names, values, numbers))
+        outputs = graph.run(self.encoded(graph.input_names, values, numbers), donated)
         texts = np.array(list(numbers), object)
         return [
             texts[y.numpy()] if name in self._values else y
@@ -140,11 +141,18 @@ class Model(_Named):
 
     Args:
         path: of the file.
+        donated: names of inputs whose memory the results may take, as those of a cache that each
+            call extends. A Tensor that was given for such an input has no defined value after the
+            call.
     """
 
-    def __init__(self, path: str | os.PathLike) -> None:
+    def __init__(self, path: str | os.PathLike, donated: Collection[str] = ()) -> None:
         super().__init__(_mge.load(path))
         self._texts = _Texts(self._graph.metadata)
+        unknown = sorted(set(donated) - set(self.input_names))
+        if unknown:
+            raise ValueError(f"donated inputs {unknown}; the model takes {self.input_names}")
+        self._donated = [i for i, name in enumerate(self.input_names) if name in donated]
 
     def __call__(self, *inputs, **named):
         """Run the graph on its inputs.
@@ -167,8 +175,9 @@ class Model(_Named):
             Tensor([[0. 4.]], device=xpux:0)
         """
         values = self._in_order(inputs, named)
-        texts = self._texts
-        return self._results(texts.run(self._graph, values) if texts else self._graph.run(values))
+        if self._texts:
+            return self._results(self._texts.run(self._graph, values, self._donated))
+        return self._results(self._graph.run(values, self._donated))
 
 
 class TrainableModel(_Named, Module):
@@ -206,18 +215,23 @@ class TrainableModel(_Named, Module):
         return self._results(self._graph.call(self._in_order(inputs, named), weights))
 
 
-def load(path: str | os.PathLike, trainable: bool = False) -> Model | TrainableModel:
+def load(
+    path: str | os.PathLike, trainable: bool = False, donated: Collection[str] = ()
+) -> Model | TrainableModel:
     """Read an ONNX file.
 
     Args:
         path: path of the file; external weight files are searched in its folder.
         trainable: whether the weights are Parameters of a Module that can be trained further.
+        donated: names of inputs whose memory the results may take. Only for models that are not
+            trained.
     Returns:
         A callable that runs its graph. ``megengine.utils.network.Network.load`` returns the same
         graph for editing.
     Raises:
         RuntimeError: the file is damaged, or has operators without a counterpart, which the message
             lists.
+        ValueError: an input to be donated is unknown, or the model is trained.
     Example:
         >>> import megengine.module as M
         >>> from megengine import onnx
@@ -228,4 +242,8 @@ def load(path: str | os.PathLike, trainable: bool = False) -> Model | TrainableM
         >>> sorted(name for name, _ in net.named_parameters())
         ['bias', 'weight']
     """
-    return (TrainableModel if trainable else Model)(path)
+    if not trainable:
+        return Model(path, donated)
+    if donated:
+        raise ValueError("the inputs of a model that is trained cannot be donated")
+    return TrainableModel(path)

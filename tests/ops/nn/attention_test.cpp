@@ -75,9 +75,9 @@ void expect_near(const Tensor& y, const Tensor& wanted) {
         ASSERT_NEAR(y.data<float>()[i], wanted.data<float>()[i], 1e-5F) << i;
 }
 
-// Keys that a mask hides from whole blocks of queries are not computed with.
-TEST(Attention, HidesKeysByMasks) {
-    constexpr int64_t queries = 130, keys = 300, seen = 200;
+// Keys that a mask hides from whole blocks of queries, or of few queries, are not computed with.
+void expect_hidden_keys(int64_t queries) {
+    constexpr int64_t keys = 300, seen = 200;
     const Tensor q = seeded_tensor({1, 1, queries, 8}, 1), k = seeded_tensor({1, 1, keys, 8}, 2),
                  v = seeded_tensor({1, 1, keys, 20}, 3);
     auto first = [](const Tensor& x, int64_t width) {
@@ -95,21 +95,32 @@ TEST(Attention, HidesKeysByMasks) {
     }
 }
 
+TEST(Attention, HidesKeysByMasks) {
+    expect_hidden_keys(130);
+    expect_hidden_keys(2);
+}
+
 // For a query without visible keys, a mask of the lowest numbers weighs all keys equally.
-TEST(Attention, WeighsHiddenKeysOfQueriesThatSeeNone) {
-    constexpr int64_t queries = 64, keys = 100;
+void expect_all_hidden_keys(int64_t queries) {
+    constexpr int64_t keys = 100;
+    const int64_t blind = queries / 2;
     const Tensor q = seeded_tensor({1, 1, queries, 8}, 1), k = seeded_tensor({1, 1, keys, 8}, 2),
                  v = seeded_tensor({1, 1, keys, 16}, 3);
     std::vector<float> values(size_t(queries * keys), std::numeric_limits<float>::lowest());
     for (int64_t i = 0; i < queries; ++i)
-        if (i != 5) values[size_t(i * keys)] = 0;
+        if (i != blind) values[size_t(i * keys)] = 0;
     const Tensor y = ops::attention(q, k, v, tensor_of<float>({queries, keys}, values))[0];
     for (int64_t c = 0; c < 16; ++c) {
         float sum = 0;
         for (int64_t i = 0; i < keys; ++i) sum += v.data<float>()[i * 16 + c];
-        EXPECT_NEAR(y.data<float>()[5 * 16 + c], sum / keys, 1e-5F);
+        EXPECT_NEAR(y.data<float>()[blind * 16 + c], sum / keys, 1e-5F);
         EXPECT_NEAR(y.data<float>()[c], v.data<float>()[c], 1e-5F);
     }
+}
+
+TEST(Attention, WeighsHiddenKeysOfQueriesThatSeeNone) {
+    expect_all_hidden_keys(64);
+    expect_all_hidden_keys(3);
 }
 
 TEST(Attention, HasNothingToDo) {

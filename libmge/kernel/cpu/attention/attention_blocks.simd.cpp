@@ -68,19 +68,6 @@ struct Block {
     int64_t batch, head, first, count;
 };
 
-// Scores are so far above this that the weights of keys with such a mask are exactly zero.
-constexpr float hides = -1e38F;
-
-// The end of the last key in [first, last) that the mask does not hide; `first` if it hides all.
-int64_t end_of_visible(const float* mask, int64_t first, int64_t last) {
-    const int64_t lanes = int64_t(simd_lanes());
-    const auto most = hn::Set(F32(), hides);
-    auto is_hidden = [&](int64_t i) { return hn::AllTrue(F32(), hn::Le(Simd::load(mask + i).v, most)); };
-    while (last - lanes >= first && is_hidden(last - lanes)) last -= lanes;
-    while (last > first && mask[last - 1] <= hides) --last;
-    return last;
-}
-
 // The number of first keys that contain all that the queries see. Exporters write causal masks as sums. A
 // query from which the mask hides every key weighs all of them.
 int64_t keys_seen(const AttentionShape& s, const float* mask, const Block& b) {

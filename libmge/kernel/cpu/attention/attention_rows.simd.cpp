@@ -60,15 +60,25 @@ void sum_rows(const WeightedRows& rows, int64_t width, float* y) {
     }
 }
 
+// The number of first keys that contain all that the mask shows. Caches of a fixed length end with hidden
+// keys. A query from which the mask hides every key weighs all of them.
+int64_t shown_keys(const MaskRow& mask, int64_t seen) {
+    if (!mask.first || mask.step != 1) return seen;
+    const int64_t end = end_of_visible(mask.first, 0, seen);
+    return end > 0 ? end : seen;
+}
+
 void attend_query(const AttentionShape& s, const AttentionData& d, int64_t batch, int64_t head, int64_t query,
                   float* scores) {
-    const int64_t seen = seen_keys(s, query), padded = in_panels(seen), shared = head / s.group();
+    const MaskRow mask = mask_row(s, d.mask, batch, head, query, 0);
+    const int64_t seen = shown_keys(mask, seen_keys(s, query));
+    const int64_t padded = in_panels(seen), shared = head / s.group();
     const float* q = d.q + batch * s.q.batch + head * s.q.head + query * s.q.row;
     const float* k = d.k + batch * s.k.batch + shared * s.k.head;
     for (int64_t key = 0; key < seen; ++key) scores[key] = dot(q, k + key * s.k.row, s.width);
     float top = -infinite, shift = 0, sum = 0;
     if (seen > 0) {
-        top = finish_scores(scores, seen, padded, s.scale, mask_row(s, d.mask, batch, head, query, 0));
+        top = finish_scores(scores, seen, padded, s.scale, mask);
         // For a query that sees no key, all differences are minus infinity.
         shift = top == -infinite ? 0 : top;
         sum = exponentials(scores, padded, shift);

@@ -45,6 +45,19 @@ HWY_INLINE MaskRow mask_row(const AttentionShape& s, const float* mask, int64_t 
             s.mask.key};
 }
 
+// Scores are so far above this that the weights of keys with such a mask are exactly zero.
+constexpr float hides = -1e38F;
+
+// The end of the last key in [first, last) that the mask does not hide; `first` if it hides all.
+HWY_INLINE int64_t end_of_visible(const float* mask, int64_t first, int64_t last) {
+    const int64_t lanes = int64_t(simd_lanes());
+    const auto most = hn::Set(F32(), hides);
+    auto is_hidden = [&](int64_t i) { return hn::AllTrue(F32(), hn::Le(Simd::load(mask + i).v, most)); };
+    while (last - lanes >= first && is_hidden(last - lanes)) last -= lanes;
+    while (last > first && mask[last - 1] <= hides) --last;
+    return last;
+}
+
 // Scales products and adds the mask for the first `seen` of them; the others, up to whole panels, become
 // minus infinity. Returns the maximum; with a NaN it is unspecified, because NaN makes all weights NaN.
 HWY_INLINE float finish_scores(float* scores, int64_t seen, int64_t padded, float scale,
