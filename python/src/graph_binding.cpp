@@ -394,6 +394,7 @@ void add_queries(nb::class_<OpenGraph>& type) {
         .def("readers", &readers, nb::arg("id"), "Returns the operators that read a value.")
         .def("order", &order, nb::arg("values"),
              "Returns the operators, inputs and constants that the values depend on, in topological order.")
+        .def_prop_ro("inputs", [](const OpenGraph& g) { return g.graph().inputs(); })
         .def_prop_ro("outputs", [](const OpenGraph& g) { return g.graph().outputs(); });
 }
 

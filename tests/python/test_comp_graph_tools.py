@@ -196,6 +196,20 @@ def test_inference_accepts_other_shapes(model):
     )
 
 
+def test_inference_ignores_inputs_that_nothing_needs():
+    second = mge.jit.trace(lambda x, y: y * 2, symbolic=True, capture_as_const=True)
+    second(mge.Tensor([1.0]), mge.Tensor([2.0, 3.0]))
+    file = io.BytesIO()
+    second.dump(file, arg_names=["x", "y"])
+    inference = cgtools.GraphInference(io.BytesIO(file.getvalue()))
+    needed = {"y": np.float32([4, 5])}
+    for given in (needed, needed | {"x": np.float32([1])}):
+        (got,) = inference.run(inp_dict=given).values()
+        assert got.tolist() == [8, 10]
+    with pytest.raises(AssertionError, match="expects inputs"):
+        inference.run(inp_dict={"x": np.float32([1])})
+
+
 def test_inference_of_variables_inside():
     data = io.BytesIO()
     sums().dump(data)
