@@ -138,6 +138,16 @@ def test_a_list_counts_as_a_tensor():
     assert [part.tolist() for part in F.split([1, 2, 3], 2)] == [[1, 2], [3]]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+def test_a_float64_of_numpy_is_a_number_beside_tensors(dtype):
+    x, half = mge.tensor([1, 2], dtype=dtype), np.float64(0.5)
+    for have, want in ((x + half, x + 0.5), (half * x, 0.5 * x), (x >= half, x >= 0.5)):
+        assert have.dtype == want.dtype and have.tolist() == want.tolist()
+    np.testing.assert_almost_equal(mge.tensor(1.0), 1.0)
+    with pytest.raises(RuntimeError, match="unsupported numpy dtype float64"):
+        x + np.array([0.5, 0.5])
+
+
 def test_an_array_of_a_traced_function_is_new_in_each_call():
     top = trace(lambda x: F.topk(x, 1)[0], symbolic=True)
     assert [top(SQUARE * k).tolist() for k in (1, 2, 3)] == [

@@ -455,7 +455,10 @@ Tensor operand_from_python(PyObject* data, DType other, DeviceId device) {
         return tensor_from_python(data, other, device);
     }
     DType weak = other == DType::bf16 ? DType::f32 : other;
-    if (auto number = read_number(data)) {
+    auto number = read_number(data);
+    // NumPy's float64 scalars are Python floats; its functions (sqrt, assert_almost_equal) make them.
+    if (!number && PyFloat_Check(data)) number = {Category::floating, PyFloat_AsDouble(data)};
+    if (number) {
         if (number->category > category_of(other))
             weak = number->category == Category::floating ? DType::f32 : DType::i32;
         bool may_wrap = is_int(weak) && std::abs(number->value) > double(INT32_MAX);
