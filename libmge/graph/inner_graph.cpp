@@ -8,6 +8,7 @@
 #include "libmge/graph/builder.h"
 #include "libmge/graph/footprint.h"
 #include "libmge/graph/origins.h"
+#include "libmge/graph/symbolic/symbolic_inference.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
 
@@ -67,6 +68,42 @@ Tensors add_inputs(GraphBuilder& builder, std::span<const TensorSpec> specs) {
     return inputs;
 }
 
+// Makes the guard one of the innermost scope.
+void require(const Guard& guard) {
+    if (guard.relation == Guard::Relation::equal)
+        can_be_equal(guard.who, guard.a, guard.b);
+    else if (guard.relation == Guard::Relation::at_least)
+        can_be_at_least(guard.who, guard.a, guard.b);
+    else
+        broadcast_extents(guard.who, guard.a, guard.b);
+}
+
+// Guards of the graph become those of the caller. Undecidable if an extent of a result cannot be inferred.
+TensorSpecs infer_symbolically(const Graph& graph, const TensorSpecs& inputs) {
+    const std::string prefix = text('?', &graph, ':');  // unlike that of graphs around this one
+    SymbolicInference inference(
+        graph, {.unknown = [](const std::string& name,
+                              int64_t lower) { return Extent::symbol(name, {.lower = lower}); },
+                .input =
+                    [&](ValueId id) {
+                        auto place = std::ranges::find(graph.inputs(), id) - graph.inputs().begin();
+                        return SymbolicValue{inputs.at(size_t(place)).shape};
+                    },
+                .prefix = prefix,
+                .follows_values = true});
+    TensorSpecs outputs;
+    for (ValueId id : graph.outputs()) {
+        auto& shape = inference.at(id).shape;
+        for (int axis = 0; axis < shape.rank(); ++axis)
+            for (auto& name : symbols_of(shape.extent(axis)))
+                if (name.find(prefix) != std::string::npos)
+                    throw Undecidable("a size of a result follows from values of the graph");
+        outputs.push_back({graph.value(id).spec.dtype, shape, {}});
+    }
+    for (auto& guard : inference.guards()) require(guard);
+    return outputs;
+}
+
 }  // namespace
 
 InnerGraph::InnerGraph(Graph graph)
@@ -81,6 +118,8 @@ uint64_t InnerGraph::hash() const {
 TensorSpecs InnerGraph::infer(std::span<const TensorSpec> inputs) const {
     TensorSpecs specs(inputs.begin(), inputs.end());
     for (auto& spec : specs) spec.layout = {};
+    if (std::ranges::any_of(specs, [](auto& spec) { return spec.shape.has_symbols(); }))
+        return infer_symbolically(graph_, specs);
     {
         std::lock_guard lock(mutex_);
         for (auto& [known, outputs] : inferred_)

@@ -7,6 +7,7 @@
 
 #include "libmge/graph/symbolic/symbol_table.h"
 #include "libmge/mge.h"
+#include "libmge/ops/index/slice/slice_items.h"
 
 namespace mge::test {
 namespace {
@@ -45,7 +46,13 @@ struct Recording {
             result += (result.empty() ? "" : ", ") + (text(extent)[0] == '?' ? "?" : text(extent));
         return result;
     }
-    std::string shape(const Tensor& y) { return text(inference.at(y.impl()->symbol).shape); }
+    // A size that no operator knows is a question mark.
+    std::string shape(const Tensor& y) {
+        Shape shape = inference.at(y.impl()->symbol).shape;
+        for (int axis = 0; axis < shape.rank(); ++axis)
+            if (text(shape.extent(axis))[0] == '?') shape.set(axis, Extent::symbol("?"));
+        return text(shape);
+    }
 };
 
 TEST(SymbolicInference, ComparisonsAreDecidedWhereSizesOfZeroAgree) {
@@ -94,13 +101,69 @@ TEST(SymbolicInference, ConstantsAreComputed) {
 
 TEST(SymbolicInference, ShapesAreDeclaredWhereTheyAreUnknown) {
     Recording r;
-    Tensor flat = ops::reshape(r.x, {.shape = {-1}});
-    Tensor places = ops::cond_take(flat, ops::greater(flat, scalar_tensor(0, DType::f32)))[1];
-    EXPECT_EQ(r.shape(places), "(?)");
+    Tensor target = ops::cond_take(r.given, ops::greater(r.given, vector_of({0, 0, 0})))[0];
+    Tensor y = ops::reshape(r.x, target);
+    EXPECT_EQ(r.shape(y), "(?)");
     Shape shape;
-    shape.push_back(r.inference.unknown_extent(places.impl()->symbol, 0));
-    r.inference.assume(places.impl()->symbol, shape);
-    EXPECT_EQ(r.shape(ops::concat({places, places}, {.axis = 0})).substr(0, 4), "(2*?");
+    shape.push_back(r.inference.unknown_extent(y.impl()->symbol, 0));
+    r.inference.assume(y.impl()->symbol, shape);
+    EXPECT_EQ(text(r.inference.at(ops::concat({y, y}, {.axis = 0}).impl()->symbol).shape).substr(0, 4),
+              "(2*?");
+}
+
+TEST(SymbolicInference, ACountThatARunGivesIsOneSymbol) {
+    Recording r;
+    Tensor flat = ops::reshape(r.x, {.shape = {-1}});
+    auto taken = ops::cond_take(flat, ops::greater(flat, scalar_tensor(0, DType::f32)));
+    EXPECT_EQ(r.shape(taken[0]), "(?,)");
+    EXPECT_EQ(r.shape(ops::sub(ops::shape_of(taken[0]), ops::shape_of(taken[1]))), "(1,)");
+    EXPECT_EQ(r.elements(ops::sub(ops::shape_of(taken[0]), ops::shape_of(taken[1]))), "0");
+    auto rows = ops::unique(r.x);
+    EXPECT_EQ(r.shape(rows[0]), "(?, t)");
+    EXPECT_EQ(r.shape(rows[1]), "(?,)");
+    EXPECT_EQ(r.shape(rows[2]), "(s,)");
+}
+
+TEST(SymbolicInference, TheLengthOfAListFollowsItsCount) {
+    Recording r;
+    EXPECT_EQ(r.shape(ops::linspace(Tensor(), Tensor(), ops::mul(r.s, vector_of({2})), {0, 1})), "(2*s,)");
+}
+
+TEST(SymbolicInference, AVectorIsChangedInPlace) {
+    Recording r;
+    Tensor both = ops::concat({r.s, r.t}, {.axis = 0});
+    Tensor one = vector_of({1}), two = vector_of({2});
+    IntList items{0, ops::bound_from_input, ops::bound_from_input, ops::absent_bound, 0};
+    EXPECT_EQ(r.elements(ops::set_slice({both, vector_of({-1}), one, two}, {.items = items})), "s, -1");
+    EXPECT_EQ(r.elements(ops::slice({both, one, two}, {.items = items})), "t");
+}
+
+TEST(SymbolicInference, AChoiceBetweenEqualSizesIsKnown) {
+    Recording r;
+    Tensor one = vector_of({1}), zero = vector_of({0}), twice = ops::mul(r.s, vector_of({2}));
+    EXPECT_EQ(r.elements(ops::where(ops::equal(r.s, one), one, r.s)), "s");
+    EXPECT_EQ(r.elements(ops::where(ops::equal(one, r.s), ops::minimum(r.s, vector_of({9})), r.s)), "s");
+    EXPECT_EQ(r.elements(ops::where(ops::equal(r.s, r.t), r.t, r.s)), "s");
+    EXPECT_EQ(r.elements(ops::where(ops::equal(twice, zero), r.s, twice)), "2*s");
+    EXPECT_EQ(r.elements(ops::where(ops::equal(r.s, one), r.t, r.s)), "?");
+}
+
+TEST(SymbolicInference, GraphsInsideOfOperatorsAreFollowed) {
+    Recording r;
+    auto body = [&](const std::function<Tensors(std::span<const Tensor>)>& function) {
+        Tensors captured;
+        TensorSpec row{DType::f32, {8}, {}};
+        return capture_subgraph(std::vector{row, row}, captured, function);
+    };
+    auto sums = body([](auto in) { return Tensors{ops::add(in[0], in[1]), ops::neg(in[1])}; });
+    Tensor start = ops::sum(r.x, {.axes = {0}});
+    auto results = ops::scan({start, r.x}, {.body = sums, .carried = 1, .sliced = 1});
+    EXPECT_EQ(r.shape(results[0]), "(t,)");
+    EXPECT_EQ(r.shape(results[1]), "(s, t)");
+    auto chosen = body([](auto in) { return Tensors{ops::concat({in[0], in[1]}, {.axis = 0})}; });
+    Tensor flag = ops::greater(ops::sum(start, {.axes = {0}}), scalar_tensor(0, DType::f32));
+    EXPECT_EQ(r.shape(ops::cond({flag, start, start}, {.then_graph = chosen, .else_graph = chosen})[0]),
+              "(2*t,)");
 }
 
 TEST(SymbolicInference, ARefusedApplicationLeavesItsDemands) {

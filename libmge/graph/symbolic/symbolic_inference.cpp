@@ -8,10 +8,14 @@
 #include "libmge/graph/infer.h"
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/full.h"
+#include "libmge/ops/index/cond_take.h"
+#include "libmge/ops/index/order/unique.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/random/distribution.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/vision/class_nms.h"
+#include "libmge/ops/vision/nms.h"
 #include "libmge/tensor/extent_terms.h"
 
 namespace mge {
@@ -49,6 +53,25 @@ bool can_take(const OpInfo* op, const std::vector<Extent>& extents) {
     });
 }
 
+// The shapes of results whose number of items is known only at run time, with `count` items; nullopt for
+// other operators.
+std::optional<std::vector<Shape>> shapes_of_items(const OpInfo* op, const Shape& x, const Extent& count) {
+    Shape items;
+    items.push_back(count);
+    if (op == &ops::Nms::info) return {{items}};
+    if (op == &ops::CondTake::info) return {{items, items}};
+    if (op == &ops::ClassNms::info) {
+        Shape rows = items;
+        rows.push_back(3);
+        return {{rows}};
+    }
+    if (op != &ops::Unique::info || x.rank() < 1) return std::nullopt;
+    Shape slices = x, inverse;
+    slices.set(0, count);
+    inverse.push_back(x.extent(0));
+    return {{slices, items, inverse, items}};
+}
+
 Tensor raw_values(const std::vector<Extent>& extents) {
     std::vector<int64_t> raw;
     for (const Extent& extent : extents) raw.push_back(extent.raw());
@@ -66,7 +89,16 @@ struct SymbolicInference::Application {
     Tensors constants;
     size_t plain;
 
-    // The number of elements of a list of whole numbers, whose ends may follow from shapes.
+    // The number of elements of a list of numbers, which may follow from shapes.
+    std::optional<Extent> count_of_list() const {
+        if (node.op == &ops::Arange::info) return count_of_range();
+        constexpr size_t count = 2;
+        bool is_known = node.op == &ops::Linspace::info && count < elements.size() && elements[count] &&
+                        elements[count]->size() == 1 && elements[count]->front().lower() >= 0;
+        return is_known ? std::optional(elements[count]->front()) : std::nullopt;
+    }
+
+    // Those of a list of whole numbers.
     std::optional<Extent> count_of_range() const {
         auto& p = node.as<ops::Arange::Params>();
         Extent first, last, gap;
@@ -83,6 +115,13 @@ struct SymbolicInference::Application {
         }
         if (!gap.is_number() || gap.is(0)) return std::nullopt;
         return max_of(0, ceil_div(last - first, gap));
+    }
+
+    // Inputs whose elements are numbers become constants.
+    void take_numbers() {
+        for (size_t i = 0; i < constants.size(); ++i)
+            if (!constants[i] && elements[i])
+                constants[i] = constant_of(*elements[i], {inputs[i].dtype, shapes[i], {}});
     }
 
     // Null if a host value is unknown, or if the operator cannot use it.
@@ -202,6 +241,13 @@ void SymbolicInference::infer(const Node& node) {
                  if (!options_.follows_values) throw_unknown_element();
                  return unknown_element(node.outputs[output], i);
              }});
+    auto are_numbers = [](const ExtentList& list) {
+        return list && std::ranges::all_of(*list, &Extent::is_number);
+    };
+    if (options_.follows_values && constants.empty() && !std::ranges::all_of(elements, are_numbers)) {
+        application.take_numbers();
+        constants = constants_of(application, outputs);
+    }
     for (size_t i = 0; i < outputs.size(); ++i) {
         auto& known = values_[size_t(node.outputs[i])];
         known = {outputs[i].shape, std::move(elements[i]), {}};
@@ -216,12 +262,13 @@ void SymbolicInference::infer(const Node& node) {
 
 TensorSpecs SymbolicInference::infer_outputs(const Application& application) {
     auto& node = application.node;
-    bool is_known = !node.op->traits.runtime_shape;
+    bool is_known = true;
     for (size_t i = 0; i < application.plain; ++i)
         is_known = is_known && (application.inputs[i].is_absent() || application.shapes[i].is_known());
     if (!is_known) return recorded(node, false);
+    if (node.op->traits.runtime_shape) return with_items(application);
     try {
-        if (auto count = node.op == &ops::Arange::info ? application.count_of_range() : std::nullopt) {
+        if (auto count = application.count_of_list()) {
             TensorSpec spec{graph_.value(node.outputs[0]).spec.dtype, {}, {}};
             spec.shape.push_back(*count);
             return {spec};
@@ -237,6 +284,15 @@ TensorSpecs SymbolicInference::infer_outputs(const Application& application) {
     } catch (const UserError&) {
         return recorded(node, application.keeps_rank());
     }
+}
+
+TensorSpecs SymbolicInference::with_items(const Application& application) {
+    auto& node = application.node;
+    TensorSpecs outputs = recorded(node, false);
+    Extent count = unknown_extent(node.outputs[0], 0);
+    if (auto shapes = shapes_of_items(node.op, application.shapes[0], count))
+        for (size_t i = 0; i < outputs.size(); ++i) outputs[i].shape = shapes->at(i);
+    return outputs;
 }
 
 void SymbolicInference::note_refused(const Node& node) {

@@ -62,6 +62,7 @@ private:
     Application application_of(const Node& node) const;
     void give_missing_axes(Application& application) const;
     TensorSpecs infer_outputs(const Application& application);
+    TensorSpecs with_items(const Application& application);
     TensorSpecs recorded(const Node& node, bool keeps_rank);
     void limit_forms(Shape& shape, ValueId id);
     Extent unknown_element(ValueId id, size_t i) const;

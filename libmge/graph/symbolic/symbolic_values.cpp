@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -43,6 +44,11 @@ public:
     const Extent& element(size_t i, size_t k) const { return value(i)[value(i).size() == 1 ? 0 : k]; }
     bool is_repeated(size_t i) const { return value(i).size() == 1 || value(i).size() == count; }
     bool is_vector(size_t i) const { return shape(i).rank() == 1; }
+    // The symbol of an element, if such elements become symbols.
+    Extent named(size_t i, const std::string& name, const ExtentBounds& bounds) const {
+        in_.unknown(0, i);
+        return Extent::symbol(name, bounds);
+    }
     // The elements that f computes. The others become symbols.
     template <class F>
     ExtentElements each(F f) const {
@@ -124,13 +130,33 @@ ExtentElements joined(const ValueArguments& in) {
     return all;
 }
 
-ExtentElements sliced(const ValueArguments& in) {
+// The places of a vector that basic indexing names. The inputs from `first` on are bounds.
+std::vector<size_t> places_of_slice(const ValueArguments& in, size_t first) {
     if (!in.is_vector(0)) throw_unknown();
-    auto range =
-        ops::ranges_of(in.node().op->name, in.node().as<ops::Slice::Params>().items, in.shape(0)).front();
+    IntList numbers;
+    for (size_t i = first; i < in.size(); ++i)
+        for (const Extent& bound : in.value(i)) numbers.push_back(bound.number());
+    Tensor bounds =
+        tensor_from_host({DType::i64, {int64_t(numbers.size())}, {}}, numbers.data(), host_device);
+    std::string_view who = in.node().op->name;
+    auto items = ops::resolve_items(who, in.node().as<ops::Slice::Params>().items, {&bounds, 1});
+    auto range = ops::ranges_of(who, items, in.shape(0)).front();
+    std::vector<size_t> places;
+    for (int64_t i = 0; i < range.count; ++i) places.push_back(size_t(range.first + i * range.step));
+    return places;
+}
+
+ExtentElements sliced(const ValueArguments& in) {
     ExtentElements elements;
-    for (int64_t i = 0; i < range.count; ++i)
-        elements.push_back(in.value(0)[size_t(range.first + i * range.step)]);
+    for (size_t place : places_of_slice(in, 1)) elements.push_back(in.value(0)[place]);
+    return elements;
+}
+
+ExtentElements slice_changed(const ValueArguments& in) {
+    auto places = places_of_slice(in, 2);
+    if (in.value(1).size() != 1 && in.value(1).size() != places.size()) throw_unknown();
+    ExtentElements elements = in.value(0);
+    for (size_t i = 0; i < places.size(); ++i) elements[places[i]] = in.element(1, i);
     return elements;
 }
 
@@ -167,12 +193,49 @@ ExtentElements elementwise(const ValueArguments& in) {
     return in.each([&](size_t i) { return F(in.element(0, i), in.element(1, i)); });
 }
 
+// The name of an undecided a == b.
+std::string equality_name(const Extent& a, const Extent& b) {
+    std::string first = text(a), second = text(b);
+    if (second < first) std::swap(first, second);
+    return text("?equal(", first, ", ", second, ')');
+}
+
+ExtentElements equalities(const ValueArguments& in) {
+    if (!in.is_repeated(0) || !in.is_repeated(1)) throw_unknown();
+    return in.each([&](size_t i) -> Extent {
+        auto &a = in.element(0, i), &b = in.element(1, i);
+        try {
+            return are_equal(a, b);
+        } catch (const Undecidable&) {
+            return in.named(i, equality_name(a, b), {.lower = 0, .upper = 1});
+        }
+    });
+}
+
+// The second choice is the result of where(a == b, a, b), of where(k*a == 0, a, k*a), and of
+// where(s == 1, a, b) if both are the same at s = 1.
+bool is_second_choice(const Extent& mask, const Extent& a, const Extent& b) {
+    if (a.is(b)) return true;
+    if (mask.is_number()) return false;
+    const std::string name = text(mask);
+    if (name == equality_name(a, b)) return true;
+    if (auto k = exact_quotient(b, a); k && k->is_number() && name == equality_name(b, 0)) return true;
+    for (auto& symbol : symbols_of(b)) {
+        auto one = [&](std::string_view other) {
+            return other == symbol ? std::optional<Extent>(1) : std::nullopt;
+        };
+        if (name == equality_name(Extent::symbol(symbol), 1) && substitute(a, one).is(substitute(b, one)))
+            return true;
+    }
+    return false;
+}
+
 ExtentElements chosen(const ValueArguments& in) {
     for (size_t i = 0; i < 3; ++i)
         if (!in.is_repeated(i)) throw_unknown();
     return in.each([&](size_t i) {
         auto &mask = in.element(0, i), &a = in.element(1, i), &b = in.element(2, i);
-        return a.is(b) || is_true(mask) ? a : b;
+        return !is_second_choice(mask, a, b) && is_true(mask) ? a : b;
     });
 }
 
@@ -232,7 +295,6 @@ Extent absolute_of(const Extent& a) { return reaches(a, 0) ? a : reaches(0, a) ?
 Extent opposite_of(const Extent& flag) { return !is_true(flag); }
 Extent unchanged(const Extent& a) { return a; }
 
-Extent equality(const Extent& a, const Extent& b) { return are_equal(a, b); }
 Extent inequality(const Extent& a, const Extent& b) { return !are_equal(a, b); }
 Extent at_least(const Extent& a, const Extent& b) { return reaches(a, b); }
 Extent at_most(const Extent& a, const Extent& b) { return reaches(b, a); }
@@ -256,6 +318,7 @@ ValueRule find_rule(const OpInfo* op) {
         {&ops::Full::info, filled},
         {&ops::Concat::info, joined},
         {&ops::Slice::info, sliced},
+        {&ops::SetSlice::info, slice_changed},
         {&ops::Take::info, taken},
         {&ops::SetTake::info, changed},
         {&ops::Where::info, chosen},
@@ -273,7 +336,7 @@ ValueRule find_rule(const OpInfo* op) {
         {&ops::Ceil::info, each_element<unchanged>},
         {&ops::Round::info, each_element<unchanged>},
         {&ops::RoundToEven::info, each_element<unchanged>},
-        {&ops::Equal::info, elementwise<equality>},
+        {&ops::Equal::info, equalities},
         {&ops::NotEqual::info, elementwise<inequality>},
         {&ops::GreaterEqual::info, elementwise<at_least>},
         {&ops::LessEqual::info, elementwise<at_most>},
@@ -344,6 +407,16 @@ ExtentList extents_of(const Tensor& constant) {
         }
     });
     return is_whole ? ExtentList(std::move(extents)) : std::nullopt;
+}
+
+Tensor constant_of(const std::vector<Extent>& elements, const TensorSpec& spec) {
+    if (!std::ranges::all_of(elements, &Extent::is_number)) return {};
+    Tensor constant = empty_tensor(spec, host_device);
+    dispatch_dtype(spec.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
+        auto* data = constant.data<T>();
+        for (const Extent& extent : elements) *data++ = T(ComputedAs<T>(extent.number()));
+    });
+    return constant;
 }
 
 std::vector<ExtentList> symbolic_outputs(const SymbolicApplication& in) {

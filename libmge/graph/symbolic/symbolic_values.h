@@ -18,6 +18,9 @@ using ExtentList = std::optional<std::vector<Extent>>;
 // Returns the elements of a small constant of integers.
 ExtentList extents_of(const Tensor& constant);
 
+// Returns the tensor of these elements; null if one is symbolic.
+Tensor constant_of(const std::vector<Extent>& elements, const TensorSpec& spec);
+
 // A node with what is known of its inputs.
 struct SymbolicApplication {
     const Node& node;

@@ -37,7 +37,8 @@ void require_carried(std::string_view op, std::span<const TensorSpec> before,
                         counted(before.size(), "carried value")),
                    ErrorClass::value);
     for (size_t i = 0; i < before.size(); ++i)
-        if (!(before[i] == after[i]))
+        if (before[i].dtype != after[i].dtype || before[i].layout != after[i].layout ||
+            !can_be_same(op, before[i].shape, after[i].shape))
             throw_user(op, text("a step changes carried value ", i, " from ", before[i], " to ", after[i]),
                        ErrorClass::value);
 }
@@ -124,9 +125,9 @@ std::vector<size_t> bytes_of(std::span<const TensorSpec> specs) {
     return bytes;
 }
 
-TensorSpec stacked(const TensorSpec& spec, int64_t steps) {
-    Shape shape{steps};
-    for (int64_t extent : spec.shape) shape.push_back(extent);
+TensorSpec stacked(const TensorSpec& spec, const Extent& steps) {
+    Shape shape = spec.shape;
+    shape.insert(0, steps);
     return {spec.dtype, shape, {}};
 }
 

@@ -63,7 +63,7 @@ inline size_t loop_slot(size_t bytes) { return (bytes + 63) / 64 * 64; }
 size_t loop_slots(std::span<const size_t> bytes);
 std::vector<size_t> bytes_of(std::span<const TensorSpec> specs);
 // One of them for each step, along a new first axis.
-TensorSpec stacked(const TensorSpec& spec, int64_t steps);
+TensorSpec stacked(const TensorSpec& spec, const Extent& steps);
 
 // Lists of addresses in a call of a loop: on the stack as long as they are short.
 class CallMemory {

@@ -14,25 +14,30 @@ namespace {
 constexpr auto who = Scan::name;
 
 TensorSpec slice_of(const TensorSpec& spec) {
-    Shape shape;
-    for (int i = 1; i < spec.shape.rank(); ++i) shape.push_back(spec.shape[i]);
+    Shape shape = spec.shape;
+    if (shape.rank() > 0) shape.erase(0);
     return {spec.dtype, shape, {}};
+}
+
+// The number of steps, which may be symbolic.
+Extent length_of(const Scan::Params& p, std::span<const TensorSpec> in) {
+    auto xs = in.subspan(size_t(p.carried), size_t(p.sliced));
+    if (xs.empty()) return p.length;
+    for (auto& spec : xs) {
+        if (spec.shape.rank() < 1) throw_user(who, "xs need a first axis", ErrorClass::value);
+        if (!can_be_equal(who, spec.shape.extent(0), xs[0].shape.extent(0)))
+            throw_user(who,
+                       text("xs differ in the size of their first axis: ", xs[0].shape.extent(0), " and ",
+                            spec.shape.extent(0)),
+                       ErrorClass::value);
+    }
+    return xs[0].shape.extent(0);
 }
 
 }  // namespace
 
 int64_t scan_length(const Scan::Params& p, std::span<const TensorSpec> in) {
-    auto xs = in.subspan(size_t(p.carried), size_t(p.sliced));
-    if (xs.empty()) return p.length;
-    for (auto& spec : xs) {
-        if (spec.shape.rank() < 1) throw_user(who, "xs need a first axis", ErrorClass::value);
-        if (spec.shape[0] != xs[0].shape[0])
-            throw_user(
-                who,
-                text("xs differ in the size of their first axis: ", xs[0].shape[0], " and ", spec.shape[0]),
-                ErrorClass::value);
-    }
-    return xs[0].shape[0];
+    return length_of(p, in).number();
 }
 
 TensorSpecs scan_arguments(const Scan::Params& p, std::span<const TensorSpec> in) {
@@ -50,7 +55,7 @@ TensorSpecs Scan::infer(const Params& p, std::span<const TensorSpec> in) {
                         counted(in.size(), "operand")),
                    ErrorClass::value);
     auto carried = in.first(size_t(p.carried));
-    int64_t length = scan_length(p, in);
+    Extent length = length_of(p, in);
     auto results = infer_graph(name, "body", p.body, scan_arguments(p, in));
     // A shape known only at run time must not change: a run in which it does ends.
     for (size_t i = 0; i < std::min(carried.size(), results.size()); ++i)

@@ -9,7 +9,7 @@ namespace mge::ops {
 TensorSpecs Matinv::infer(const Params&, std::span<const TensorSpec> in) {
     auto& shape = in[0].shape;
     int rank = shape.rank();
-    if (rank < 2 || shape[rank - 1] != shape[rank - 2])
+    if (rank < 2 || !can_be_equal(name, shape.extent(rank - 1), shape.extent(rank - 2)))
         throw_user(name, text("x must be square matrices (..., n, n), got shape ", shape));
     if (!is_float(in[0].dtype))
         throw_user(name, text("x must be a number, got ", in[0].dtype), ErrorClass::type);

@@ -32,7 +32,9 @@ TensorSpecs TreeEnsemble::infer(const Params& p, std::span<const TensorSpec> in)
     require(6, in[6], DType::i32, {first_extent(in[6])});
     require(7, in[7], DType::i32, {weights});
     require(8, in[8], DType::f32, {weights});
-    return {{DType::f32, {in[0].shape[0], p.targets}, {}}};
+    Shape y = in[0].shape;
+    y.set(1, p.targets);
+    return {{DType::f32, y, {}}};
 }
 
 }  // namespace mge::ops

@@ -17,26 +17,32 @@ Shape result_shape(std::string_view who, const TensorSpec& x, const TensorSpec& 
         throw_user(who, text("x must have shape (N, C, H, W), got ", x.shape), ErrorClass::runtime);
     if (map.dtype != DType::f32)
         throw_user(who, text("map must be float32, got ", map.dtype), ErrorClass::type);
-    if (map.shape.rank() != 4 || map.shape[3] != 2)
+    if (map.shape.rank() != 4 || !can_be_equal(who, map.shape.extent(3), 2))
         throw_user(who, text("map must have shape (M, OH, OW, 2), got ", map.shape), ErrorClass::runtime);
-    int64_t images = map.shape[0];
+    Extent images = map.shape.extent(0);
+    Shape vector;
+    vector.push_back(images);
     if (image.is_absent()) {
-        if (images != x.shape[0])
+        if (!can_be_equal(who, images, x.shape.extent(0)))
             throw_user(who, text("map ", map.shape, " must have one map for each image of x ", x.shape,
                                  ", or `image` must be given"));
     } else {
         if (image.dtype != DType::i32)
             throw_user(who, text("image must be int32, got ", image.dtype), ErrorClass::type);
-        if (image.shape != Shape{images})
-            throw_user(who, text("image must have shape ", Shape{images}, ", got ", image.shape));
+        if (!can_be_same(who, image.shape, vector))
+            throw_user(who, text("image must have shape ", vector, ", got ", image.shape));
     }
-    if (map.numel() > 0 && x.shape[2] * x.shape[3] == 0)
+    Extent pixels = x.shape.extent(2) * x.shape.extent(3);
+    if (!is_equal(map.shape.elements(), 0).value_or(false) && !can_be_at_least(who, pixels, 1))
         throw_user(who, text("the images of x ", x.shape, " have no pixels"));
-    return {images, x.shape[1], map.shape[1], map.shape[2]};
+    Shape y = map.shape;
+    y.erase(3);
+    y.insert(1, x.shape.extent(1));
+    return y;
 }
 
 void check_gradient_inputs(std::string_view who, const TensorSpec& dy, const Shape& y) {
-    if (dy.shape != y) throw_user(who, text("dy must have shape ", y, ", got ", dy.shape));
+    if (!can_be_same(who, dy.shape, y)) throw_user(who, text("dy must have shape ", y, ", got ", dy.shape));
     if (!is_float(dy.dtype)) throw_user(who, text("dy must be floating, got ", dy.dtype), ErrorClass::type);
 }
 

@@ -12,13 +12,17 @@ Shape result_shape(std::string_view who, const RoiPoolParams& p, const TensorSpe
         throw_user(who, text("x must have shape (N, C, H, W), got ", x.shape), ErrorClass::runtime);
     if (regions.dtype != DType::f32)
         throw_user(who, text("regions must be float32, got ", regions.dtype), ErrorClass::type);
-    if (regions.shape.rank() != 2 || regions.shape[1] != 5)
+    if (regions.shape.rank() != 2 || !can_be_equal(who, regions.shape.extent(1), 5))
         throw_user(who, text("regions must have shape (R, 5), got ", regions.shape), ErrorClass::runtime);
     constexpr int64_t largest = int64_t(1) << 24;
     if (p.height < 1 || p.width < 1 || p.height > largest || p.width > largest)
         throw_user(who,
                    text("height and width must be in [1, ", largest, "], got ", p.height, " and ", p.width));
-    return {regions.shape[0], x.shape[1], p.height, p.width};
+    Shape y;
+    for (const Extent& extent :
+         {regions.shape.extent(0), x.shape.extent(1), Extent(p.height), Extent(p.width)})
+        y.push_back(extent);
+    return y;
 }
 
 }  // namespace
@@ -34,7 +38,7 @@ Tensors RoiPool2d::gradient(const GradientContext<Params>& g) {
 
 TensorSpecs RoiPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape y = result_shape(name, p, in[0], in[1]);
-    if (in[2].shape != y || in[2].dtype != in[0].dtype)
+    if (!can_be_same(name, in[2].shape, y) || in[2].dtype != in[0].dtype)
         throw_user(name, text("dy must be ", in[0].dtype, " of shape ", y, ", got ", in[2].dtype,
                               " of shape ", in[2].shape));
     return {{in[0].dtype, in[0].shape, {}}};

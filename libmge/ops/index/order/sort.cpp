@@ -11,18 +11,19 @@
 namespace mge::ops {
 
 TensorSpecs Sort::infer(const Params& p, std::span<const TensorSpec> in) {
-    require_int32_places(name, in[0].shape[normalize_axis(name, p.axis, in[0].shape.rank())]);
-    return {in[0], {DType::i32, in[0].shape, {}}};
+    auto& shape = in[0].shape;
+    require_int32_places(name, shape.extent(normalize_axis(name, p.axis, shape.rank())).lower());
+    return {in[0], {DType::i32, shape, {}}};
 }
 
 TensorSpecs Topk::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape shape = in[0].shape;
     if (shape.rank() == 0) throw_user(name, "x needs at least one axis, got a scalar");
-    int64_t& length = shape[shape.rank() - 1];
+    const Extent length = shape.extent(shape.rank() - 1);
     if (p.k < 1) throw_user(name, text("k is ", p.k, ", it must be above 0"));
-    if (length == 0) throw_user(name, text("x of shape ", shape, " has empty rows"));
-    require_int32_places(name, length);
-    length = std::min(p.k, length);
+    if (!can_be_at_least(name, length, 1)) throw_user(name, text("x of shape ", shape, " has empty rows"));
+    require_int32_places(name, length.lower());
+    shape.set(shape.rank() - 1, min_of(p.k, length));
     if (p.kth_only) shape.erase(shape.rank() - 1);
     return {{in[0].dtype, shape, {}}, {DType::i32, shape, {}}};
 }

@@ -18,13 +18,8 @@ Tensor number_in(const Site& site, size_t i, DType dtype) {
 Tensors import_non_max_suppression(const Site& site) {
     bool is_centered = site.attributes.integer("center_point_box", 0);
     Tensor boxes = as_dtype(site.in(0), DType::f32), scores = as_dtype(site.in(1), DType::f32);
-    Tensor selected =
-        ops::class_nms(boxes, scores, number_in(site, 2, DType::i64), number_in(site, 3, DType::f32),
-                       number_in(site, 4, DType::f32), {.is_centered = is_centered});
-    Shape rows;
-    rows.push_back(unknown_extent(selected, 0));
-    rows.push_back(3);
-    return {assume(selected, rows)};
+    return {ops::class_nms(boxes, scores, number_in(site, 2, DType::i64), number_in(site, 3, DType::f32),
+                           number_in(site, 4, DType::f32), {.is_centered = is_centered})};
 }
 
 Tensors import_unique(const Site& site) {
@@ -33,14 +28,6 @@ Tensors import_unique(const Site& site) {
     int axis = is_flat ? 0 : site.axis(site.attributes.integer("axis", 0), rank_of(x));
     x = moved_axis(x, axis, 0);
     Tensors results = ops::unique(x, {.sorted = is_sorted});
-    Shape rows = symbolic_shape(x), count, inverse;
-    if (rows.is_known()) {
-        count.push_back(unknown_extent(results[0], 0));
-        inverse.push_back(rows.extent(0));
-        rows.set(0, count.extent(0));
-        for (auto& [result, shape] : {std::pair(0, rows), {1, count}, {2, inverse}, {3, count}})
-            assume(results[size_t(result)], shape);
-    }
     results[0] = moved_axis(results[0], 0, axis);
     return results;
 }
