@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx_cases import X, arrays, assert_near, exported, extents, real, run
+from onnx_files import model_of, number, port
 
 import megengine as mge
 import megengine.functional as F
@@ -63,6 +64,29 @@ def test_a_graph_for_one_batch_has_numbers(tmp_path):
     _, model = exported(lambda x: F.reshape(x, (4, 90)) + 1, [X], path)
     assert extents(model.graph.input[0]) == [4, 3, 6, 5]
     assert extents(model.graph.output[0]) == [4, 90]
+
+
+def test_a_size_that_one_operator_fixes_leaves_the_others_open(tmp_path):
+    weight = np.arange(5, dtype="float32")
+    add = onnx.helper.make_node("Add", ["x", "w"], ["y"])
+    ports = [port(name, ["n", "t", "t"]) for name in "xy"]
+    path = model_of(
+        [add], ports[:1], ports[1:], tmp_path, initializers=[number("w", weight, np.float32)]
+    )
+    _mge.load(path).write_onnx(tmp_path / "again.onnx", 17)
+    graph = onnx.load(tmp_path / "again.onnx").graph
+    assert extents(graph.input[0]) == extents(graph.output[0]) == ["n", 5, 5]
+
+
+def test_a_slice_of_the_present_size_is_not_the_whole_axis(tmp_path):
+    def changed(x):
+        x = x + 0
+        x[: len(X)] = 7
+        return x
+
+    expected, model = exported(changed, [X], str(tmp_path / "changed.onnx"))
+    assert extents(model.graph.input[0]) == list(X.shape)
+    assert_near(run(tmp_path / "changed.onnx", [X]), expected)
 
 
 class Outputs(M.Module):

@@ -21,8 +21,10 @@ struct Results {
 
 // The results of the operator's graph of that name for the operands, as nodes of `writer`.
 Results translated(Site& s, GraphWriter& writer, std::string_view parameter, const SubgraphRef& graph,
-                   const Runs& runs, const Operands& operands) {
-    Translation translation(writer, prepare_graph(graph_of(graph)), runs,
+                   const TensorSpecs& inputs, const Operands& operands) {
+    OpenInputs shapes;
+    for (auto& spec : inputs) shapes.shapes.push_back(spec.shape);
+    Translation translation(writer, prepare_graph(graph_of(graph)), shapes,
                             text(s.label(), '/', parameter, '/'));
     Operands outputs = translation.run_on(operands);
     auto problems = joined(translation.problems(), "; ");
@@ -49,7 +51,7 @@ Operands export_cond(Site& s) {
     auto& p = s.params<ops::Cond>();
     auto branch = [&](std::string_view parameter, const SubgraphRef& graph) {
         GraphWriter writer = s.inner_writer(parameter);
-        auto [operands, specs] = translated(s, writer, parameter, graph, s.runs(1), s.all(1));
+        auto [operands, specs] = translated(s, writer, parameter, graph, s.specs(1), s.all(1));
         for (size_t i = 0; i < operands.size(); ++i) writer.add_output(operands[i], specs[i]);
         return std::make_shared<GraphRecord>(writer.finish());
     };
@@ -64,8 +66,7 @@ Operands export_while_loop(Site& s) {
     auto& p = s.params<ops::WhileLoop>();
     if (p.keep_steps) unsupported("it keeps its steps");
     auto carried = size_t(p.carried);
-    Runs runs = s.runs(0);
-    TensorSpecs specs = common_specs(runs);
+    TensorSpecs specs = s.specs(0);
     TensorSpec step_spec{DType::i32, {1}, {}};
     GraphWriter body = s.inner_writer("body");
     body.add_input("step", {DType::i64, {}, {}});
@@ -74,14 +75,14 @@ Operands export_while_loop(Site& s) {
     Operands now;
     for (size_t i = 0; i < carried; ++i) now.push_back(body.add_input("carried", specs[i]));
     Operands others = from(s.all(), carried);
-    Operands next = translated(s, body, "body", p.body, runs, joined(now, others)).operands;
-    Operand goes_on = translated(s, body, "condition", p.condition, runs, joined(next, others)).operands[0];
+    Operands next = translated(s, body, "body", p.body, specs, joined(now, others)).operands;
+    Operand goes_on = translated(s, body, "condition", p.condition, specs, joined(next, others)).operands[0];
     Operand one = body.constant(number_tensor(1, DType::i32).with_shape({1}));
     body.add_output(truth(body, goes_on), {DType::boolean, {}, {}});
     body.add_output(body.emit("Add", {steps, one}, {}, 1)[0], step_spec);
     for (size_t i = 0; i < carried; ++i) body.add_output(next[i], specs[i]);
 
-    Operand begins = translated(s, s.writer(), "condition", p.condition, runs, s.all()).operands[0];
+    Operand begins = translated(s, s.writer(), "condition", p.condition, specs, s.all()).operands[0];
     Operands inputs{p.max_steps > 0 ? s.integer(p.max_steps) : Operand(), truth(s.writer(), begins),
                     s.constant(number_tensor(0, DType::i32).with_shape({1}))};
     for (size_t i = 0; i < carried; ++i) inputs.push_back(s.in(i));
@@ -94,9 +95,7 @@ Operands export_scan(Site& s) {
     auto& p = s.params<ops::Scan>();
     if (p.keep_steps) unsupported("it keeps its steps");
     auto carried = size_t(p.carried), sliced = size_t(p.sliced);
-    Runs runs = s.runs(0);
-    for (auto& run : runs) run.inputs = ops::scan_arguments(p, run.inputs);
-    TensorSpecs arguments = common_specs(runs);
+    TensorSpecs arguments = ops::scan_arguments(p, s.specs(0));
     GraphWriter body = s.inner_writer("body");
     Operands now, inputs;
     for (size_t i = 0; i < carried + sliced; ++i) {
@@ -109,7 +108,7 @@ Operands export_scan(Site& s) {
         inputs.push_back(s.integers(IntList(size_t(p.length))));
     }
     auto [results, specs] =
-        translated(s, body, "body", p.body, runs, joined(now, from(s.all(), carried + sliced)));
+        translated(s, body, "body", p.body, arguments, joined(now, from(s.all(), carried + sliced)));
     for (size_t i = 0; i < results.size(); ++i) body.add_output(results[i], specs[i]);
     size_t slices = std::max<size_t>(sliced, 1);
     Attributes attributes{{"body", std::make_shared<GraphRecord>(body.finish())},

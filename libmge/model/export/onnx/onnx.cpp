@@ -28,16 +28,16 @@ constexpr size_t most_problems = 20;  // that one error names
 
 // With these axes open if that can be done, else with fewer.
 ModelRecord translated(const Graph& graph, const std::string& name, int opset, OpenAxes open) {
-    Runs runs = runs_of(graph, open);
-    bool is_last = open == OpenAxes::none || (open == OpenAxes::batch && runs.size() == 1);
+    OpenInputs inputs = open_inputs(graph, open);
+    bool is_closed = inputs.dimensions.empty();
     OpenAxes fewer = open == OpenAxes::named ? OpenAxes::batch : OpenAxes::none;
-    if (open == OpenAxes::named && runs.size() == 1) return translated(graph, name, opset, fewer);
+    if (open == OpenAxes::named && is_closed) return translated(graph, name, opset, fewer);
     GraphWriter writer(opset);
     writer.record.name = name;
-    Translation translation(writer, graph, runs);
+    Translation translation(writer, graph, inputs);
     translation.run();
-    if (translation.problems().empty()) return {opset, translation.batch(), writer.finish(), {}};
-    if (is_last) refuse(translation.problems());
+    if (translation.problems().empty()) return {opset, inputs.batch, writer.finish(), {}};
+    if (is_closed) refuse(translation.problems());
     return translated(graph, name, opset, fewer);
 }
 

@@ -35,7 +35,7 @@ struct NodeRecord {
 };
 
 // A dimension of an input or output: a number, or the name of a variable one; neither if unknown.
-struct Extent {
+struct ExtentRecord {
     int64_t number = -1;
     std::string name;
 };
@@ -43,7 +43,7 @@ struct ValueRecord {
     std::string name;
     DType dtype = DType::none;
     bool has_shape = true;
-    std::vector<Extent> extents;
+    std::vector<ExtentRecord> extents;
 };
 
 struct GraphRecord {

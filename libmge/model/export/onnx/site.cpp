@@ -23,7 +23,10 @@ void add_reads(const NodeRecord& node, std::set<Operand>& read) {
 
 ValueRecord describe(const std::string& name, const TensorSpec& spec) {
     ValueRecord record{name, spec.dtype, spec.shape.is_known(), {}};
-    for (int64_t extent : spec.shape.dims()) record.extents.push_back({extent, {}});
+    for (int axis = 0; axis < spec.shape.rank(); ++axis) {
+        Extent extent = spec.shape.extent(axis);
+        record.extents.push_back({extent.is_number() ? extent.number() : -1, {}});
+    }
     return record;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "libmge/graph/copy_node.h"
 #include "libmge/graph/graph.h"
 #include "libmge/model/export/onnx/record.h"
 #include "libmge/model/export/onnx/shapes.h"
@@ -106,9 +107,9 @@ public:
     // Null if it is not a constant.
     Tensor constant_of(size_t i) const { return has(i) ? graph_.value(id(i)).constant : Tensor(); }
     // The value of an input that is known before a run, for every batch size; null if unknown.
-    Tensor known(size_t i) const { return has(i) ? shapes.value(graph_, id(i)) : Tensor(); }
+    Tensor known(size_t i) const { return has(i) ? shapes.value(id(i)) : Tensor(); }
 
-    Tensor known_out() const { return shapes.value(graph_, out_id()); }
+    Tensor known_out() const { return shapes.value(out_id()); }
 
     // A node with one output, or with several.
     Operand emit(const std::string& onnx_type, Operands inputs, Attributes attributes = {}) {
@@ -145,9 +146,9 @@ public:
     // The shape of an input or output as int64 vector.
     Operand shape_operand(ValueId id, const Operand& value);
     Operand shape_of(size_t i) { return shape_operand(id(i), in(i)); }
-    // The specs of the inputs from that index in each run.
-    Runs runs(size_t from) const {
-        return shapes.runs_of(graph_, {node.inputs.begin() + ptrdiff_t(from), node.inputs.end()});
+    // The specs of the inputs from that index.
+    TensorSpecs specs(size_t from) const {
+        return specs_of(graph_, {node.inputs.begin() + ptrdiff_t(from), node.inputs.end()});
     }
     // The value repeated to the shape that the result has.
     Operand expanded(const Operand& x, ValueId x_id, ValueId like, const Operand& dynamic_shape);

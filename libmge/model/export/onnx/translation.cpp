@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "libmge/graph/copy_node.h"
 #include "libmge/graph/dimension_sizes.h"
 #include "libmge/graph/origins.h"
 #include "libmge/model/export/onnx/operators.h"
@@ -16,11 +15,11 @@ Graph prepare_graph(Graph graph) {
     return unfused(remove_dead_nodes(std::move(graph), {}));
 }
 
-Translation::Translation(GraphWriter& writer, Graph graph, const Runs& runs, std::string prefix)
+Translation::Translation(GraphWriter& writer, Graph graph, const OpenInputs& inputs, std::string prefix)
     : writer_(writer),
       graph_(std::move(graph)),
       prefix_(std::move(prefix)),
-      shapes_(graph_, runs),
+      shapes_(graph_, inputs, prefix_),
       uses_(graph_.use_counts()),
       names_(graph_.values().size()) {}
 
@@ -38,10 +37,6 @@ Operands Translation::run_on(const Operands& inputs) {
     Operands outputs;
     for (ValueId id : graph_.outputs()) outputs.push_back(names_[size_t(id)]);
     return outputs;
-}
-
-TensorSpecs Translation::output_specs() const {
-    return common_specs(shapes_.runs_of(graph_, graph_.outputs()));
 }
 
 // User-defined names come first and are kept.
@@ -91,6 +86,10 @@ void Translation::translate(const Node& node) {
         bind(node, row->function(site), first);
     } catch (const Unsupported& problem) {
         problems_.push_back(text(operator_text(node.op->name, name), ": ", problem.what));
+        return;
+    } catch (const Undecidable&) {
+        problems_.push_back(
+            text(operator_text(node.op->name, name), ": a size that is known only at run time"));
         return;
     }
     std::string unique = taken_node_names_.insert(name).second ? name : text(name, '#', first);

@@ -16,7 +16,8 @@ Graph prepare_graph(Graph graph);
 class Translation {
 public:
     // Names inside another operator begin with `prefix`.
-    Translation(GraphWriter& writer, Graph graph, const Runs& runs, std::string prefix = {});
+    Translation(GraphWriter& writer, Graph graph, const OpenInputs& inputs, std::string prefix = {});
+    Translation(const Translation&) = delete;
 
     // The writer's record has the graph's inputs and outputs.
     void run();
@@ -24,9 +25,7 @@ public:
     Operands run_on(const Operands& inputs);
     // Empty if the translation is complete.
     const std::vector<std::string>& problems() const { return problems_; }
-    int64_t batch() const { return shapes_.batch(); }
-    // Extents that differ between runs are -1.
-    TensorSpecs output_specs() const;
+    TensorSpecs output_specs() const { return specs_of(graph_, graph_.outputs()); }
 
 private:
     void name_values();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/index/slice/slice.h"
@@ -119,20 +120,34 @@ Tensor index_grid(const std::vector<ops::AxisRange>& ranges, const IntList& axes
     return integer_tensor(values).with_shape(shape);
 }
 
+// True if the items keep the axis at every size: x[:].
+bool takes_whole(const IntList& items, int axis) {
+    for (size_t i = 0; i < items.size(); i += ops::item_size) {
+        auto [begin, end, step] = std::tie(items[i + 1], items[i + 2], items[i + 3]);
+        bool is_whole = (begin == 0 || begin == ops::absent_bound) && end == ops::absent_bound &&
+                        (step == 1 || step == ops::absent_bound) && !items[i + 4];
+        if (items[i] == axis && !is_whole) return false;
+    }
+    return true;
+}
+
 Places places_of(Site& s, const IntList& items) {
     for (size_t i = 2; i < s.size(); ++i)
         if (!s.known(i)) unsupported("bounds that are known only at run time");
     Tensors bounds;
     for (size_t i = 2; i < s.size(); ++i) bounds.push_back(s.known(i));
-    auto ranges =
-        ops::ranges_of(s.node.op->name, ops::resolve_items(s.node.op->name, items, bounds), s.spec(0).shape);
+    auto resolved = ops::resolve_items(s.node.op->name, items, bounds);
+    Shape sizes;
+    for (int axis = 0; axis < s.rank(0); ++axis)
+        sizes.push_back(takes_whole(resolved, axis) ? s.shapes.extent(s.id(0), axis).value_or(1)
+                                                    : s.extent(0, axis));
+    auto ranges = ops::ranges_of(s.node.op->name, resolved, sizes);
     Places places;
     IntList taken, whole;
     for (int axis = 0; axis < s.rank(0); ++axis) {
         auto& range = ranges[size_t(axis)];
         if (range.dropped) places.dropped.push_back(axis);
-        bool is_whole = !range.dropped && range.step == 1 && range.count == s.spec(0).shape[axis];
-        if (!is_whole) s.extent(0, axis);
+        bool is_whole = !range.dropped && range.step == 1 && range.count == sizes[axis];
         (is_whole ? whole : taken).push_back(axis);
     }
     places.indices = index_grid(ranges, taken);
