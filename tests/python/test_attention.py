@@ -165,6 +165,56 @@ def test_sizes_of_projections(sizes):
     np.testing.assert_allclose(weights.numpy(), wanted.mean(1), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("zero", [False, True])
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("name", ["plain", "causal", "mask", "each head", "padding"])
+def test_further_keys(name, drawn, zero):
+    """As if they were among the keys, with a mask that hides none of them."""
+    module = M.MultiHeadAttention(WIDTH, HEADS, bias=False, add_bias_kv=drawn, add_zero_attn=zero)
+    given, added = CASES[name]
+    query, keys = (mge.Tensor(random.randn(N, n, WIDTH).astype(np.float32)) for n in (L, S))
+    masks = {k: v if isinstance(v, bool) else mge.Tensor(v) for k, v in given.items()}
+    count = drawn + zero
+    parts = module.io_weight_bias.reshape(4, WIDTH, WIDTH)
+    k, v = keys @ parts[1], keys @ parts[2]
+    if drawn:
+        assert module.bias_k.shape == (1, 1, WIDTH) and np.ptp(module.bias_k.numpy()) > 0.1
+        k, v = (
+            F.concat([x, F.broadcast_to(row, (N, 1, WIDTH))], axis=1)
+            for x, row in ((k, module.bias_k), (v, module.bias_v))
+        )
+    if zero:
+        k, v = (F.concat([x, F.zeros((N, 1, WIDTH))], axis=1) for x in (k, v))
+    wide = np.broadcast_to(added, (N, HEADS, L, S)).reshape(N * HEADS, L, S)
+    wide = np.pad(wide, ((0, 0), (0, 0), (0, count))).astype(np.float32)
+    eye = F.eye(WIDTH).reshape(-1)
+    packed = F.concat([parts[0].reshape(-1), eye, eye, parts[3].reshape(-1)])
+    learned = [t for t in (module.bias_k, module.bias_v, query, keys) if t is not None]
+    results = []
+    for call in (
+        lambda: module(query, keys, keys, need_weights=True, **masks),
+        lambda: F.nn.multi_head_attention(
+            query,
+            k,
+            v,
+            WIDTH,
+            HEADS,
+            0.0,
+            0.0,
+            packed,
+            attn_mask=mge.Tensor(wide),
+            need_weights=True,
+        ),
+    ):
+        results.append([x.numpy() for x in call()])
+    assert results[0][1].shape == (N * HEADS, L, S + count)
+    for found, wanted in zip(*results, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    with GradManager().attach(learned) as gm:
+        gm.backward((module(query, keys, keys, **masks)[0] ** 2).sum())
+    assert all(np.abs(t.grad.numpy()).max() > 0 for t in learned)
+
+
 def test_gradients_and_traces():
     module = attention()
     manager = GradManager().attach(module.parameters())
@@ -210,8 +260,6 @@ def test_parameters_start_within_bounds():
     ("arguments", "error", "text"),
     [
         ({"num_heads": 3}, AssertionError, "divisible"),
-        ({"num_heads": 2, "add_bias_kv": True}, AssertionError, "add_bias_kv"),
-        ({"num_heads": 2, "add_zero_attn": True}, AssertionError, "add_zero_attn"),
     ],
 )
 def test_wrong_modules(arguments, error, text):
@@ -224,5 +272,7 @@ def test_wrong_calls():
     for packed in (None, mge.Tensor(PACKED), mge.Tensor(PACKED[:50])):
         with pytest.raises(ValueError, match="io_weight_bias has"):
             F.nn.multi_head_attention(x, x, x, WIDTH, HEADS, 0.0, 0.0, packed)
+    with pytest.raises(AssertionError, match="bias_k and bias_v go together"):
+        F.nn.multi_head_attention(x, x, x, WIDTH, HEADS, 0.0, 0.0, x, bias_k=x)
     with pytest.raises(ValueError, match="2 or 3 dimensions"):
         attention()(*tensors(), attn_mask=mge.Tensor(np.zeros(3, np.float32)))

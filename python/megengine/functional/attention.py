@@ -11,11 +11,11 @@ from .. import _mge
 from ..core.operands import beside
 from ..tensor import Tensor
 from .activation import softmax
-from .creation import as_tensors
+from .creation import as_tensors, zeros
 from .dropout import dropout
 from .elemwise import add, exp
 from .math import matmul
-from .tensor import arange, broadcast_to, expand_dims, reshape, transpose
+from .tensor import arange, broadcast_to, concat, expand_dims, reshape, transpose
 
 __all__ = ["multi_head_attention"]
 
@@ -122,15 +122,35 @@ def _masks(
         yield expand_dims(_added(broadcast_to(key_padding_mask, (n, keys))), (1, 2))
 
 
+def _with_rows(x: Tensor, bias: Tensor | None, add_zero: bool) -> Tensor:
+    """(N, S, E) with the bias (1, 1, E) and zeros as further rows of each sample."""
+    n, _, width = x.shape
+    rows = [] if bias is None else [broadcast_to(bias, (n, 1, width))]
+    if add_zero:
+        with beside(x):
+            rows.append(zeros((n, 1, width)).astype(x.dtype))
+    return concat([x, *rows], axis=1) if rows else x
+
+
+def _seeing_more(mask: Tensor, more: int) -> Tensor:
+    """A mask (..., S) of added terms for ``more`` further keys that each query sees."""
+    before, after = [0] * mask.ndim, [0] * (mask.ndim - 1) + [more]
+    return _mge.ops.pad(mask, before=before, after=after, value=0.0)
+
+
+def _later(queries: int, keys: int, like: Tensor) -> Tensor:
+    """(L, S): true where a causal mask hides a key."""
+    with beside(like):
+        return arange(keys).reshape(1, -1) > arange(queries).reshape(-1, 1)
+
+
 def _scores(q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool, scale: float) -> Tensor:
     """(N, heads, L, S)."""
     q, k = _heads_first(q), _heads_first(k)
     scores = matmul(q * scale, k, transpose_b=True)
     if is_causal:
         queries, keys = scores.shape[2:]
-        with beside(scores):
-            later = arange(keys).reshape(1, -1) > arange(queries).reshape(-1, 1)
-        scores = add(scores, _added(later))
+        scores = add(scores, _added(_later(queries, keys, scores)))
     return scores if mask is None else add(scores, mask)
 
 
@@ -224,9 +244,10 @@ def multi_head_attention(
         kbias: the key has a bias.
         vbias: the value has a bias.
         obias: the output has a bias.
-        bias_k: must be None, as in MegEngine.
-        bias_v: must be None, as in MegEngine.
-        add_zero_attn: must be False, as in MegEngine.
+        bias_k: (1, 1, E), a further key after the others, which all queries see; of the width that
+            keys have with their matrix applied. With ``bias_v``.
+        bias_v: its value.
+        add_zero_attn: one more key and value of zeros, which all queries see.
         key_padding_mask: (N, S): True hides a key, numbers are added to its scores. In cuDNN's
             style (2, N): the second row has the number of keys. The output of a query that sees no
             key is 0, or NaN if weights are dropped.
@@ -240,18 +261,17 @@ def multi_head_attention(
         training: False disables dropout.
     Returns:
         The output (N, L, ``oproj_size``), and with ``need_weights`` the weights: (N * heads, L, S),
-        or (N, L, S) when averaged.
+        or (N, L, S) when averaged; S counts further keys, too.
     Raises:
-        AssertionError: ``bias_k``, ``bias_v`` or ``add_zero_attn`` is given, or ``num_heads`` does
-            not divide a size.
+        AssertionError: only one of ``bias_k`` and ``bias_v`` is given, or ``num_heads`` does not
+            divide a size.
         ValueError: ``io_weight_bias`` has too few or too many elements.
     Example:
         >>> x = F.ones((1, 2, 4))
         >>> F.nn.multi_head_attention(x, x, x, 4, 2, 0.0, 0.0, F.ones(64) / 8)[0].shape
         (1, 2, 4)
     """
-    assert bias_k is None and bias_v is None, "bias_k and bias_v should be None"
-    assert not add_zero_attn, "add_zero_attn should be False"
+    assert (bias_k is None) == (bias_v is None), "bias_k and bias_v go together"
     query, key, value, io_weight_bias = as_tensors(query, key, value, io_weight_bias)
     operands = (query, key, value)
     sizes = [
@@ -261,16 +281,24 @@ def multi_head_attention(
     widths = _checked_widths(operands, sizes, embed_dim, num_heads)
     biases = (qbias, kbias, vbias, obias)
     *parts, of_output = _projections(_Packed(io_weight_bias), widths, sizes, biases)
+    projected = [_project(x, part) for x, part in zip(operands, parts, strict=True)]
+    given_keys = projected[1].shape[1]
+    for i, bias in ((1, bias_k), (2, bias_v)):
+        projected[i] = _with_rows(projected[i], bias, add_zero_attn)
     q, k, v = (
-        _heads(_project(x, part), num_heads, part[0] is not None)
-        for x, part in zip(operands, parts, strict=True)
+        _heads(x, num_heads, part[0] is not None) for x, part in zip(projected, parts, strict=True)
     )
     scale = 1 / math.sqrt(embed_dim // num_heads if sizes[0] else q.shape[-1])
     n, queries, heads, _ = q.shape
     keys = k.shape[1]
-    shape = (n, heads, queries, keys)
+    shape = (n, heads, queries, given_keys)
     masks = list(_masks(shape, attn_mask, key_padding_mask, maybe_cudnn_style_mask))
+    if keys > given_keys and is_causal:
+        masks.append(_added(_later(queries, given_keys, q)))
+        is_causal = False
     mask = functools.reduce(add, masks) if masks else None
+    if mask is not None and keys > given_keys:
+        mask = _seeing_more(mask, keys - given_keys)
     drop = attn_drop if training else 0.0
     seen, weights = _attended(q, k, v, mask, is_causal, scale, drop, need_weights)
     out = reshape(seen, (n, queries, heads * v.shape[-1]))

@@ -20,12 +20,12 @@ class MultiHeadAttention(Module):
         attn_dropout: probability that a weight is dropped in training.
         out_dropout: probability that an element of the output is dropped in training.
         bias: add learned biases.
-        add_bias_kv: must be False, as in MegEngine.
-        add_zero_attn: must be False, as in MegEngine.
+        add_bias_kv: a learned further key and value, ``bias_k`` and ``bias_v``.
+        add_zero_attn: a further key and value of zeros.
         kdim: width of the keys; default: ``embed_dim``.
         vdim: width of the values; default: ``embed_dim``.
     Raises:
-        AssertionError: one of these conditions does not hold.
+        AssertionError: ``num_heads`` does not divide ``embed_dim``.
     Example:
         >>> x = F.ones((1, 3, 4))
         >>> M.MultiHeadAttention(4, 2)(x, x, x)[0].shape
@@ -51,8 +51,6 @@ class MultiHeadAttention(Module):
         assert num_heads > 0 and embed_dim % num_heads == 0, (
             f"embed_dim must be divisible by num_heads, got {embed_dim} and {num_heads}"
         )
-        assert not add_bias_kv, "add_bias_kv should be set to False: it is not supported"
-        assert not add_zero_attn, "add_zero_attn should be set to False: it is not supported"
         self.embed_dim = embed_dim
         self.num_heads = num_heads
         self.head_dim = embed_dim // num_heads
@@ -63,7 +61,10 @@ class MultiHeadAttention(Module):
         self.bias = bias
         self.add_bias_kv = add_bias_kv
         self.add_zero_attn = add_zero_attn
-        self.bias_k = self.bias_v = None
+        self.bias_k, self.bias_v = (
+            Parameter(np.zeros((1, 1, embed_dim), np.float32)) if add_bias_kv else None
+            for _ in range(2)
+        )
         inputs = self._input_widths()
         self.weight_bias_len = sum(inputs) * embed_dim + (4 * embed_dim if bias else 0)
         self.io_weight_bias = Parameter(np.zeros((1, self.weight_bias_len), np.float32))
@@ -73,7 +74,7 @@ class MultiHeadAttention(Module):
         return self.embed_dim, self.kdim, self.vdim, self.embed_dim
 
     def reset_parameters(self) -> None:
-        """Draw the matrices again and set the biases to zero."""
+        """Draw the matrices and the further key and value again, and set the biases to zero."""
         parts = []
         for width in self._input_widths():
             matrix = Parameter(np.zeros((width, self.embed_dim), np.float32))
@@ -82,6 +83,9 @@ class MultiHeadAttention(Module):
         size = self.weight_bias_len - sum(part.size for part in parts)
         values = np.concatenate([*parts, np.zeros(size, np.float32)])
         self.io_weight_bias[...] = values[np.newaxis]
+        for row in (self.bias_k, self.bias_v):
+            if row is not None:
+                init.xavier_uniform_(row)
 
     def forward(
         self,
