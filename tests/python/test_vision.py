@@ -279,6 +279,14 @@ def test_a_place_between_two_pixels_is_nearest_to_one():
     assert moved.ravel().tolist() == [0, 2, 2, 4, 12, 14, 14, 16]
 
 
+@pytest.mark.parametrize("error", [AssertionError, ValueError])
+def test_modes_of_another_rank(error):
+    with pytest.raises(error, match="'linear' wants rank 3, got 4"):
+        F.vision.interpolate(F.ones((1, 1, 2, 2)), scale_factor=2.0, mode="linear")
+    with pytest.raises(error, match="2 factors for 1 axis"):
+        F.vision.interpolate(F.ones((1, 1, 2)), scale_factor=[2.0, 3.0], mode="linear")
+
+
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
 def test_bytes_stay_bytes_in_another_size(dtype, mode):

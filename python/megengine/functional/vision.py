@@ -80,6 +80,11 @@ def rot90(inp: Tensor, clockwise: bool = True) -> Tensor:
     )
 
 
+class _ModeError(AssertionError, ValueError):
+    """The input or the factors do not fit the mode: releases of MegEngine raise the one or the
+    other."""
+
+
 def interpolate(
     inp: Tensor,
     size: int | Sequence[int] | None = None,
@@ -103,7 +108,8 @@ def interpolate(
         ValueError: not exactly one of ``size`` and ``scale_factor`` is given, the mode is unknown,
             ``align_corners`` is given for another mode, or a size is below 1 or above 2**31 - 1.
         RuntimeError: the number of sizes is not that of the axes.
-        AssertionError: the rank does not fit the mode, or the number of factors the axes.
+        AssertionError: the rank does not fit the mode, or the number of factors the axes; also a
+            ValueError.
     Example:
         >>> F.vision.interpolate(F.ones((1, 1, 2, 2)), scale_factor=2).shape
         (1, 1, 4, 4)
@@ -114,9 +120,8 @@ def interpolate(
         raise ValueError(f"[interpolate] mode must be in {list(_RANKS)}, got {mode!r}")
     if mode in ("nearest", "bicubic") and align_corners is not None:
         raise ValueError(f"[interpolate] align_corners is not for mode {mode!r}")
-    assert inp.ndim == _RANKS[mode], (
-        f"[interpolate] mode {mode!r} wants rank {_RANKS[mode]}, got {inp.ndim}"
-    )
+    if inp.ndim != _RANKS[mode]:
+        raise _ModeError(f"[interpolate] mode {mode!r} wants rank {_RANKS[mode]}, got {inp.ndim}")
     if inp._quantised is not None:
         return _interpolated_steps(inp, size, scale_factor, mode, align_corners)
     have = extents(inp, 2)
@@ -221,10 +226,11 @@ def _result_sizes(have: Sequence[Any], size: Any, scale_factor: Any) -> list[Any
                 for f in as_list(scale_factor, "interpolate", "scale_factor")
             ]
         )
-        assert len(factors) == len(have), (
-            f"[interpolate] {counted(len(factors), 'factor')} for"
-            f" {counted(len(have), 'axis', 'axes')}"
-        )
+        if len(factors) != len(have):
+            raise _ModeError(
+                f"[interpolate] {counted(len(factors), 'factor')} for"
+                f" {counted(len(have), 'axis', 'axes')}"
+            )
         for factor in factors:
             if not 0.0 < factor < float("inf"):
                 raise ValueError(f"[interpolate] scale_factor must be positive, got {scale_factor}")
