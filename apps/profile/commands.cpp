@@ -21,6 +21,7 @@
 #include "libmge/base/threads/threads.h"
 #include "libmge/inspect/peak.h"
 #include "libmge/inspect/profile/profile_spans.h"
+#include "libmge/model/import/megengine/counterparts.h"
 
 namespace mge::profile {
 namespace {
@@ -84,6 +85,25 @@ void check_selection(const RowSelection& s) {
         throw cli::UsageError("--min-time is larger than --max-time", "nothing could be shown");
 }
 
+// Adds the types that MegEngine calls by one of the wanted names: its "ConvolutionForward", "Convolution" in
+// files, is "conv2d" here.
+void add_types_of_megengine(Names& wanted, const Profile& profile) {
+    std::set<std::string> types;
+    for (auto& step : profile.steps) types.insert(step.type);
+    Names added;
+    for (auto& type : types) {
+        auto* op = find_op(type);
+        if (!op) continue;
+        const TensorSpec matrix;
+        for (auto inputs : {std::span(&matrix, 1), std::span<const TensorSpec>()}) {  // one, and batches
+            auto name = megengine::counterpart(*op, inputs).type;
+            if (std::ranges::any_of(wanted, [&](auto& w) { return w == name || w == name + "Forward"; }))
+                added.push_back(type);
+        }
+    }
+    wanted.insert(wanted.end(), added.begin(), added.end());
+}
+
 // Refuses a type or dtype that no operator has: it is probably a typo.
 void check_filters(const RowSelection& s, std::initializer_list<const Profile*> profiles) {
     std::set<std::string> types, dtypes;
@@ -130,6 +150,7 @@ int show(const cli::Invocation& invocation, ShowArguments& a) {
                     : a.options.style == ShowOptions::Style::grid ? rows_of_grid
                                                                   : rows_of_table;
     Profile profile = open(a.file, a.wants_peak);
+    add_types_of_megengine(selection.types, profile);
     // MegEngine's tool shows an empty table.
     if (a.options.style != ShowOptions::Style::grid) check_filters(selection, {&profile});
     Shown shown = select(profile, a.options);
@@ -161,6 +182,7 @@ int diff(const cli::Invocation& invocation, DiffArguments& a) {
     check_selection(a.selection);
     a.selection.top = a.top >= 0 ? size_t(a.top) : rows_of_table;
     Profile before = read_profile(a.before), after = read_profile(a.after);
+    for (auto* profile : {&before, &after}) add_types_of_megengine(a.selection.types, *profile);
     check_filters(a.selection, {&before, &after});
     if (!a.any_models) refuse_different_models(before, after);
     auto comparison = compare(before, after, a.selection);

@@ -138,6 +138,27 @@ def test_show_reports_printed_values(run_tool):
         assert row["name"] in done.out
 
 
+@pytest.mark.parametrize("style", ["table", "grid"])
+@pytest.mark.parametrize(
+    "own, wanted",
+    [
+        ("matmul", "MatrixMul"),
+        ("matmul", "BatchedMatrixMul"),
+        ("conv2d", "ConvolutionForward"),
+        ("conv2d", "Convolution"),
+        ("max_pool2d", "PoolingForward"),
+        ("exp", "Elemwise"),
+    ],
+)
+def test_types_may_have_megengines_names(run_tool, profile, own, wanted, style):
+    path, _ = profile
+    path.write_text(path.read_text().replace('"matmul"', f'"{own}"'))
+    shown = run_tool("mge-profile", "show", path, "--type", wanted, "--style", style)
+    assert own in {row["type"] for row in shown.result["device"]}
+    compared = run_tool("mge-profile", "diff", path, path, "--type", wanted)
+    assert compared.code == 0 and own in compared.out
+
+
 @pytest.mark.parametrize(
     "filters, named",
     [
