@@ -13,7 +13,7 @@ from typing import Any
 from .device import get_default_device
 from .files import safetensors_files, torch_files
 from .files.graph_records import record_class
-from .files.opening import open_input, rest_of, written_whole
+from .files.opening import open_input, rest_of, written_atomically
 from .files.plain_arrays import MEGENGINE_DTYPES
 from .files.plain_objects import is_plain
 from .files.plain_pickle import load_plain
@@ -71,7 +71,7 @@ def save(
         raise ValueError(f"[save] format is 'pickle' or 'safetensors', got {format!r}")
     with contextlib.ExitStack() as opened:
         is_path = isinstance(f, (str, os.PathLike))
-        stream = opened.enter_context(written_whole(f)) if is_path else f
+        stream = opened.enter_context(written_atomically(f)) if is_path else f
         if format == "safetensors":
             safetensors_files.write(obj, stream)
         else:

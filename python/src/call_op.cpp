@@ -98,7 +98,7 @@ void Inputs::allocate_slots() {
     data_ = reinterpret_cast<Tensor*>(many_.get());
 }
 
-void Inputs::let_go_of_owned() {
+void Inputs::release_owned() {
     for (size_t i = 0; i < count_; ++i)
         if (is_owned(i)) std::destroy_at(data_ + i);
 }

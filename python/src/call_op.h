@@ -38,7 +38,7 @@ public:
     }
     ~Inputs() {
         if (any_owned_) [[unlikely]]
-            let_go_of_owned();
+            release_owned();
     }
     Inputs(const Inputs&) = delete;
     Inputs& operator=(const Inputs&) = delete;
@@ -69,7 +69,7 @@ private:
     uint8_t format_ = 0;
 
     void allocate_slots();
-    void let_go_of_owned();
+    void release_owned();
     bool& is_owned(size_t i) { return many_ ? many_owned_[i] : few_owned_[i]; }
 };
 

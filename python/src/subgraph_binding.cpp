@@ -48,7 +48,7 @@ public:
     Capture& operator=(const Capture&) = delete;
 
     static void note(PyObject* tensor) {
-        if (!innermost || as_tensor(tensor)->born == innermost->number_) return;
+        if (!innermost || as_tensor(tensor)->recording == innermost->number_) return;
         auto& changes = innermost->changes_;
         auto is_it = [&](auto& change) { return change.tensor.ptr() == tensor; };
         if (std::ranges::none_of(changes, is_it))
@@ -71,7 +71,8 @@ public:
     }
 
     static void note_grad(PyObject* tensor) {
-        if (!innermost || !innermost->takes_grads_ || as_tensor(tensor)->born == innermost->number_) return;
+        if (!innermost || !innermost->takes_grads_ || as_tensor(tensor)->recording == innermost->number_)
+            return;
         auto& grads = innermost->grads_;
         auto is_it = [&](auto& one) { return one.tensor.ptr() == tensor; };
         if (std::ranges::any_of(grads, is_it)) return;
@@ -92,7 +93,7 @@ public:
     }
 
     static void note_use(PyObject* tensor) {
-        if (!innermost || as_tensor(tensor)->born == innermost->number_) return;
+        if (!innermost || as_tensor(tensor)->recording == innermost->number_) return;
         innermost->used_.try_emplace(value_of(tensor).impl(), nb::borrow(nb::handle(tensor)));
     }
     // Returns the objects that have these values; new objects for values that have changed hands.
@@ -270,7 +271,7 @@ void add_subgraphs(PyObject* module_object) {
         [](nb::handle tensor) {
             const Tensor& value = tensor_argument(tensor, "outlive_recordings");
             if (value.impl()->symbol == literal_mark) value.impl()->symbol = -1;
-            as_tensor(tensor.ptr())->born = 0;
+            as_tensor(tensor.ptr())->recording = 0;
         },
         nb::arg("tensor"),
         "Treats a Tensor that was made during the recording of a function as one from "

@@ -229,7 +229,6 @@ nb::list list_options() {
         row["keyword"] = option.keyword;
         row["field"] = option.field;
         row["unit"] = option.unit;
-        row["has_own_flag"] = option.has_own_flag;
         row["doc"] = option.doc;
         row["default"] = default_text(option);
         row["value"] = to_object(option.get(CompileOptions()));

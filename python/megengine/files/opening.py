@@ -22,7 +22,7 @@ def _named_as_given(path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def written_whole(path) -> Iterator[BinaryIO]:
+def written_atomically(path) -> Iterator[BinaryIO]:
     """Write a file completely or not at all: it gets its name when the block ends without an error.
 
     Until then it has a random name that no link can take over. A symbolic link at ``path`` stays,

@@ -98,7 +98,7 @@ def load_torch_file(stream, label: str) -> Any:
         ) from None
 
 
-class _Wanted(NamedTuple):
+class _StorageRequest(NamedTuple):
     """A storage that a pickle names."""
 
     kind: str
@@ -124,7 +124,7 @@ class _Reader(pickle._Unpickler):  # the C version allocates memory for the high
     """
 
     def __init__(
-        self, stream, storage_of: Callable[[_Wanted], np.ndarray | None], file_bytes: int
+        self, stream, storage_of: Callable[[_StorageRequest], np.ndarray | None], file_bytes: int
     ) -> None:
         super().__init__(stream)
         self._storage_of = storage_of
@@ -158,7 +158,7 @@ class _Reader(pickle._Unpickler):  # the C version allocates memory for the high
             raise ValueError(f"it has a {word!r} of the kind {kind!r}")
         if any(view):
             raise ValueError("it has a storage that is part of another one")
-        return self._storage_of(_Wanted(kind, str(key), count))
+        return self._storage_of(_StorageRequest(kind, str(key), count))
 
 
 def _maker(make: Callable) -> Callable:
@@ -188,7 +188,7 @@ def _load_archive(archive: zipfile.ZipFile, size: int) -> Any:
     is_big = folder + "byteorder" in archive.NameToInfo and read("byteorder") == b"big"
     storages: dict[str, np.ndarray] = {}
 
-    def storage_of(wanted: _Wanted) -> np.ndarray:
+    def storage_of(wanted: _StorageRequest) -> np.ndarray:
         if wanted.key not in storages:
             content = read(f"data/{wanted.key}")
             storages[wanted.key] = wanted.values(content, ">" if is_big else "<")
@@ -200,7 +200,7 @@ def _load_archive(archive: zipfile.ZipFile, size: int) -> Any:
 def _load_legacy(stream, size: int) -> Any:
     """Reads the part after the magic number. The storages are last, so the object is read twice."""
 
-    def refuse(wanted: _Wanted) -> None:
+    def refuse(wanted: _StorageRequest) -> None:
         raise ValueError(f"storage {wanted.key} is where none is expected")
 
     protocol = _Reader(stream, refuse, size).load()

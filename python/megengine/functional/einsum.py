@@ -50,7 +50,7 @@ def einsum(equation: str, *args: Tensor) -> Tensor:
     for k in range(1, len(operands)):
         needed = set(output).union(*[set(rest) for _, rest in operands[k + 1 :]])
         x, labels = _contract(x, labels, *operands[k], needed)
-    x, labels = _sum_away(x, labels, set(output))
+    x, labels = _sum_out(x, labels, set(output))
     return _mge.ops.transpose(x, pattern=[labels.index(label) for label in output])
 
 
@@ -116,7 +116,7 @@ def _diagonal(x: Tensor, labels: list[Any]) -> tuple[Tensor, list[Any]]:
     return x, labels
 
 
-def _sum_away(x: Tensor, labels: list[Any], needed: set[Any]) -> tuple[Tensor, list[Any]]:
+def _sum_out(x: Tensor, labels: list[Any], needed: set[Any]) -> tuple[Tensor, list[Any]]:
     axes = [a for a, label in enumerate(labels) if label not in needed]
     if axes:
         x = _mge.ops.sum(x, axes=axes, keepdims=False)
@@ -127,8 +127,8 @@ def _contract(
     a: Tensor, a_labels: list[Any], b: Tensor, b_labels: list[Any], needed: set[Any]
 ) -> tuple[Tensor, list[Any]]:
     """The product of two operands, summed over the labels that are not needed any more."""
-    a, a_labels = _sum_away(a, a_labels, needed | set(b_labels))
-    b, b_labels = _sum_away(b, b_labels, needed | set(a_labels))
+    a, a_labels = _sum_out(a, a_labels, needed | set(b_labels))
+    b, b_labels = _sum_out(b, b_labels, needed | set(a_labels))
     shared = [label for label in a_labels if label in b_labels]
     batch = [label for label in shared if label in needed]
     inner = [label for label in shared if label not in needed]

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..core.counted import counted
 from ..core.operator_classes import operator_class
 from ..files.model_metadata import stored_metadata
-from ..files.opening import written_whole
+from ..files.opening import written_atomically
 from ..logger import get_logger
 from ..tensor import Tensor
 from .options import LAYOUTS, LIST, NAMES
@@ -373,7 +373,7 @@ def _write(file, data: bytes, append: bool) -> None:
         return
     if append and Path(file).exists():
         data = Path(file).read_bytes() + data
-    with written_whole(file) as out:
+    with written_atomically(file) as out:
         out.write(data)
 
 
@@ -413,5 +413,5 @@ def _write_strip_info(path, model, append: bool, data: bytes) -> None:
         path.truncate()
         json.dump(info, path)
         return
-    with written_whole(path) as out:
+    with written_atomically(path) as out:
         out.write(json.dumps(info).encode())

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..files.opening import written_whole
+from ..files.opening import written_atomically
 from .graph_files import linked_graph, read_json
 
 _LARGEST, _SMALLEST = 3.0, 1.0  # inches of a node by its time
@@ -137,7 +137,7 @@ def _write(text: str, path: Path, kind: str) -> None:
             if drawn.returncode:
                 raise ValueError(f"dot: {drawn.stderr.decode(errors='replace').strip()}")
             content = Path(made).read_bytes()
-    with written_whole(path) as file:
+    with written_atomically(path) as file:
         file.write(content)
 
 

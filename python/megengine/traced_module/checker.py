@@ -11,14 +11,14 @@ from ..random.rng import kept_streams
 from ..tensor import Tensor
 from .filters import all_nodes
 from .node import TensorNode
-from .pytree import taken_apart
+from .pytree import flatten_tree
 from .tm_config import checks
 
 _RTOL, _ATOL = 1e-4, 1e-5  # operators are the same, but sums may be done in another order
 
 
 def _copies(value):
-    leaves, structure = taken_apart(value)
+    leaves, structure = flatten_tree(value)
     leaves = [type(leaf)(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
     return structure.unflatten(structure.fill(leaves))
 
@@ -28,8 +28,8 @@ def _numbers(tensor: Tensor) -> np.ndarray:
 
 
 def _compare(got, want, what: str) -> None:
-    want_values, want_def = taken_apart(want)
-    got_values, got_def = taken_apart(got)
+    want_values, want_def = flatten_tree(want)
+    got_values, got_def = flatten_tree(got)
     assert got_def == want_def, f"[trace_module] {what} gives {got_def}, not {want_def}"
     for k, (one, other) in enumerate(zip(got_values, want_values, strict=True)):
         np.testing.assert_allclose(

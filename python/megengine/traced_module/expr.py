@@ -144,7 +144,7 @@ class Input(Expr):
         True
     """
 
-    gives_its_node = True
+    returns_its_node = True
 
     def __init__(self, type: type, name: str = "args", qualname: str = ""):
         super().__init__()
@@ -176,7 +176,7 @@ class GetAttr(Expr):
         (True, '0')
     """
 
-    gives_its_node = True
+    returns_its_node = True
 
     def __init__(self, module: ModuleNode, type: type, attr_name: str, name: str = ""):
         super().__init__()
@@ -366,7 +366,7 @@ class Constant(Expr):
         (True, Tensor([2.], device=xpux:0))
     """
 
-    gives_its_node = True
+    returns_its_node = True
 
     def __init__(self, c, name: str = "", qualname: str = ""):
         super().__init__()

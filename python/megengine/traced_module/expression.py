@@ -8,7 +8,7 @@ from ..core.counted import counted
 from ..tensor import Tensor
 from .graph_member import GraphMember
 from .node import ModuleNode, Node, TensorNode
-from .pytree import ArgsIndex, LeafDef, TreeDef, taken_apart
+from .pytree import ArgsIndex, LeafDef, TreeDef, flatten_tree
 from .recording import current
 from .utils import given_for, normalised_for, signature_of
 
@@ -38,7 +38,7 @@ class Expr(GraphMember):
     inputs: list[Node]
     outputs: list[Node]
     const_val: list
-    gives_its_node = False  # whether ``make`` gives the node, not the expression
+    returns_its_node = False  # whether ``make`` gives the node, not the expression
     arg_def: TreeDef | None = None
     out_def: TreeDef | LeafDef | None = None
 
@@ -83,7 +83,7 @@ class Expr(GraphMember):
             >>> expr.inputs
             [inp]
         """
-        for node in taken_apart(vals, type(self).__name__)[0]:
+        for node in flatten_tree(vals, type(self).__name__)[0]:
             self._add_input(node)
 
     def _add_input(self, node: Node) -> None:
@@ -103,7 +103,7 @@ class Expr(GraphMember):
             >>> [node.shape for node in expr.outputs]
             [(2,)]
         """
-        values, self.out_def = taken_apart(outputs, type(self).__name__)
+        values, self.out_def = flatten_tree(outputs, type(self).__name__)
         self.outputs = []
         for value in values:
             if isinstance(value, (Tensor, TensorNode)):
@@ -185,7 +185,7 @@ class Expr(GraphMember):
         """
         assert self._func is not None, f"[Expr] a {type(self).__name__} has no arguments to set"
         args, kwargs = normalised_for(self._func, args, kwargs)
-        values, structure = taken_apart((args, kwargs), type(self).__name__)
+        values, structure = flatten_tree((args, kwargs), type(self).__name__)
         for node in self.inputs:
             if self in node.users:
                 node.users.remove(self)
@@ -294,7 +294,7 @@ class Expr(GraphMember):
 
     @return_val.setter
     def return_val(self, value) -> None:
-        nodes, structure = taken_apart(value, "return_val")
+        nodes, structure = flatten_tree(value, "return_val")
         assert all(isinstance(node, Node) for node in nodes), (
             f"[Expr] return_val is made of nodes, got {value!r}"
         )
@@ -338,12 +338,12 @@ class Expr(GraphMember):
             raise RuntimeError(f"[{cls.__name__}] nothing is recorded, so there is no graph")
         made = cls(*args, **kwargs)
         recorder.scope.graph._insert(made)
-        return made.outputs[0] if cls.gives_its_node else made
+        return made.outputs[0] if cls.returns_its_node else made
 
     def _flat(self, result) -> list:
         if isinstance(result, Tensor) and len(self.outputs) == 1:
             return [result]
-        values, structure = taken_apart(result, type(self).__name__)
+        values, structure = flatten_tree(result, type(self).__name__)
         if structure != self.out_def:
             raise RuntimeError(
                 f"[traced_module] {self!r} gave {structure}, it was recorded with {self.out_def}"

@@ -13,7 +13,7 @@ from .filters import ExprFilter, NodeFilter, all_exprs, all_nodes
 from .flat_state import restore, state_of
 from .namespace import NameSpace
 from .node import FORMATS, ModuleNode, Node, TensorNode
-from .pytree import LeafDef, TreeDef, taken_apart
+from .pytree import LeafDef, TreeDef, flatten_tree
 
 
 class InternalGraph:
@@ -305,7 +305,7 @@ class InternalGraph:
             Tensor([[0. 2.]], device=xpux:0)
         """
         owner = self._owner_at_top("reset_inputs")
-        leaves, arg_def = taken_apart(((self._inputs[0], *args), kwargs), "reset_inputs")
+        leaves, arg_def = flatten_tree(((self._inputs[0], *args), kwargs), "reset_inputs")
         for node in self._inputs[1:]:
             self._namespace.unassociate_name_with_obj(node)
         self._inputs = self._inputs[:1]
@@ -356,7 +356,7 @@ class InternalGraph:
         return node
 
     def _output_nodes(self, outputs, who: str) -> tuple[list[Node], TreeDef | LeafDef]:
-        nodes, out_def = taken_apart(outputs, who)
+        nodes, out_def = flatten_tree(outputs, who)
         assert nodes and not out_def.constants(), f"[{who}] outputs are nodes, got {outputs!r}"
         for node in nodes:
             assert isinstance(node, TensorNode), f"[{who}] outputs are TensorNodes, got {node!r}"

@@ -273,7 +273,7 @@ def _leaf_def(value, kind: type | None = None) -> LeafDef:
     return LeafDef(type(value), value)
 
 
-def taken_apart(value, who: str = "trace_module") -> tuple[list, "TreeDef | LeafDef"]:
+def flatten_tree(value, who: str = "trace_module") -> tuple[list, "TreeDef | LeafDef"]:
     """The Tensors and Modules of a value, and its structure with the constants.
 
     Args:
@@ -339,5 +339,5 @@ def tree_flatten(values) -> tuple[list, "TreeDef | LeafDef"]:
         >>> leaves, structure.unflatten(leaves)
         ([1, 2, 3], {'a': 1, 'b': [2, 3]})
     """
-    variables, structure = taken_apart(values)
+    variables, structure = flatten_tree(values)
     return structure.fill(variables), structure

@@ -28,7 +28,7 @@ from .functions import call_autodiff_function, call_own_operator, make_tensor
 from .graph import InternalGraph
 from .leaves import is_leaf
 from .node import ModuleNode, Node, TensorNode
-from .pytree import LeafDef, taken_apart
+from .pytree import LeafDef, flatten_tree
 from .recording import current, paused
 from .tm_config import checks
 from .utils import normalised, normalised_for, signature_of, signature_of_forward
@@ -182,7 +182,7 @@ class Recorder:
     # Expressions.
 
     def _record_call(self, expr, args: tuple, kwargs: dict, result):
-        leaves, structure = taken_apart((args, kwargs))
+        leaves, structure = flatten_tree((args, kwargs))
         expr._set_call([self.node_for(leaf) for leaf in leaves], structure)
         return self._record(expr, result)
 
@@ -190,7 +190,7 @@ class Recorder:
         expr.version = __version__
         expr.add_outputs(result)
         self.scope.graph._insert(expr)
-        for value, node in zip(taken_apart(result)[0], expr.outputs, strict=True):
+        for value, node in zip(flatten_tree(result)[0], expr.outputs, strict=True):
             self.scope.give_node(value, node)
             if checks.expressions and isinstance(value, Tensor):
                 with paused():
@@ -272,7 +272,7 @@ class Recorder:
                 result = call(module, *args[1:], **kwargs)
             return self._record_call(CallMethod(node), args, kwargs, result)
         expr = CallMethod(node)
-        leaves, structure = taken_apart((args, kwargs))
+        leaves, structure = flatten_tree((args, kwargs))
         nodes = [self.node_for(leaf) for leaf in leaves]
         expr._set_call(nodes, structure)
         result = self.enter_module(module, leaves, structure, node.qualname)
@@ -294,7 +294,7 @@ class Recorder:
         self.scopes.append(scope)
         try:
             result = _run(*args, **kwargs)
-            values, out_def = taken_apart(result)
+            values, out_def = flatten_tree(result)
             _check_outputs(module, values, out_def)
             graph._outputs = [self.node_for(value) for value in values]
         finally:

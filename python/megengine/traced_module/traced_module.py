@@ -29,7 +29,7 @@ from .leaves import is_leaf, register_as_builtin
 from .module_state import Watched, module_state, read_state
 from .namespace import NameSpace
 from .node import Node
-from .pytree import taken_apart, tree_flatten  # noqa: F401 - MegEngine has it here
+from .pytree import flatten_tree, tree_flatten  # noqa: F401 - MegEngine has it here
 from .recorder import Recorder
 from .recording import current
 from .serialization import upgrade
@@ -137,7 +137,7 @@ class TracedModule(GraphOwner):
             AssertionError: the structure of the arguments, or their constants, were not traced.
         """
         args, kwargs = self._normalised((self, *args), kwargs)
-        leaves, arg_def = taken_apart((args, kwargs), type(self).__name__)
+        leaves, arg_def = flatten_tree((args, kwargs), type(self).__name__)
         graph = self.argdef_graph_map.get(arg_def)
         if graph is None:
             known = "; ".join(map(_call_text, self.argdef_graph_map)) or "nothing"
@@ -419,7 +419,7 @@ class TracedModuleBuilder:
         """
         module = self._mod
         args, kwargs = normalised(signature_of_forward(module), (module, *args), kwargs)
-        leaves, structure = taken_apart((args, kwargs))
+        leaves, structure = flatten_tree((args, kwargs))
         name = type(module).__name__
         with hooked(recorded_functions), self._recorder as recorder:
             return recorder.enter_module(module, leaves, structure, name)

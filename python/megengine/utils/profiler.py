@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 from .. import _mge
 from ..core.profiling_state import state
-from ..files.opening import written_whole
+from ..files.opening import written_atomically
 from ..logger import get_logger
 from ..module import Module
 from .profile_events import Note, Recording, memory_flow, timeline
@@ -288,7 +288,7 @@ class Profiler:
                 content = json.dumps(timeline(self._recording, with_devices))
             else:
                 content = memory_flow(self._recording)
-            with written_whole(path) as file:
+            with written_atomically(path) as file:
                 file.write(content.encode())
             _logger.info("profiling results written to %s", path)
             if len(content) > _LARGE:
@@ -359,5 +359,5 @@ def merge_trace_events(directory: str) -> None:
         for event in each["traceEvents"]
     ]
     merged = {"traceEvents": events, "metadata": {"localTime": str(min(times))}}
-    with written_whole(os.path.join(directory, f"merge.{Profiler.CHROME_TIMELINE}")) as file:
+    with written_atomically(os.path.join(directory, f"merge.{Profiler.CHROME_TIMELINE}")) as file:
         file.write(json.dumps(merged).encode())

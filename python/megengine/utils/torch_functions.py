@@ -296,9 +296,9 @@ def _attend(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, s
 
 def weights_of(scores: Tensor) -> Tensor:
     """Softmax along the last axis; zeros where a mask hides every key, as in PyTorch."""
-    sees_nothing = F.max(scores, -1, keepdims=True) == -np.inf
-    weights = F.softmax(F.where(sees_nothing, F.zeros_like(scores), scores), axis=-1)
-    return F.where(sees_nothing, F.zeros_like(weights), weights)
+    is_fully_masked = F.max(scores, -1, keepdims=True) == -np.inf
+    weights = F.softmax(F.where(is_fully_masked, F.zeros_like(scores), scores), axis=-1)
+    return F.where(is_fully_masked, F.zeros_like(weights), weights)
 
 
 def with_mask(scores: Tensor, mask: Tensor, blocked: bool) -> Tensor:

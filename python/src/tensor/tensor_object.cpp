@@ -163,7 +163,7 @@ PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* keywords) {
             if (!self) throw PythonError{};
             ::new (&value_of(self.get())) Tensor(empty_value());
             as_tensor(self.get())->awaits_data = true;
-            if (running_captures) as_tensor(self.get())->born = innermost_capture();
+            if (running_captures) as_tensor(self.get())->recording = innermost_capture();
             if (PyTuple_Size(args) > 0 || (keywords && PyDict_Size(keywords) > 0)) {
                 Reference known = known_keywords(type, keywords);
                 give_data(self.get(), parse_tensor_arguments(args, known.get()));
@@ -419,7 +419,7 @@ PyObject* wrap_tensor(Tensor value) {
     if (!self) throw PythonError{};
     ::new (&value_of(self)) Tensor(std::move(value));
     if (running_captures) [[unlikely]]
-        as_tensor(self)->born = innermost_capture();
+        as_tensor(self)->recording = innermost_capture();
     PyObject_GC_Track(self);
     return self;
 }

@@ -20,7 +20,7 @@ struct PyTensor {
     uint8_t format;        // index into format_names: a tag only
     bool keeps_memory;     // memory is shared: new values are written into it
     bool awaits_data;      // constructed without arguments: __init__ sets the value
-    uint32_t born;         // number of the graph recording that made it (subgraph_binding.h), or 0
+    uint32_t recording;    // number of the graph recording that made it (subgraph_binding.h), or 0
     PyObject* attributes;  // a dict for Python subclasses, or null
     PyObject* weak;        // list of weak references, or null
 };

@@ -25,7 +25,7 @@ from ..expr import (
 from ..graph import InternalGraph
 from ..graph_member import GraphOwner
 from ..node import ModuleNode, Node, TensorNode
-from ..pytree import taken_apart
+from ..pytree import flatten_tree
 from ..utils import get_subattr
 
 _logger = get_logger(__name__)
@@ -90,14 +90,14 @@ def put_method(graph: InternalGraph, expr: Expr, method: str, node: Node, consta
     """Let an expression be the call of a method with one argument."""
     new = CallMethod(node, method)
     new.out_def = expr.out_def
-    new._set_call(*taken_apart(((node, constant), {})))
+    new._set_call(*flatten_tree(((node, constant), {})))
     replace_expr(graph, expr, new)
 
 
 def insert_method(graph: InternalGraph, before: Expr, method: str, node: Node, constant) -> Node:
     """A new expression of the same shape as its node; the node that it gives."""
     new = CallMethod(node, method)
-    new._set_call(*taken_apart(((node, constant), {})))
+    new._set_call(*flatten_tree(((node, constant), {})))
     new.out_def = before.out_def
     result = TensorNode(new)
     result._shape, result._dtype, result._device = node._shape, node._dtype, node._device
