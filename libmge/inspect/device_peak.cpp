@@ -24,12 +24,12 @@ constexpr double long_enough = 2, host_limit = 20;  // milliseconds
 constexpr int runs_of_peak = 10;
 constexpr size_t least_copied = size_t(16) << 20, most_copied = size_t(1) << 30;
 
-struct Took {
+struct Timing {
     double device = 0, host = 0;  // milliseconds
 };
 
 template <class Work>
-Took time_of(Queue& queue, Work&& work) {
+Timing time_of(Queue& queue, Work&& work) {
     using Clock = std::chrono::steady_clock;
     queue.wait();
     auto start = Clock::now();
@@ -46,9 +46,9 @@ template <class Work>
 double best_of(Queue& queue, Work&& work) {
     double best = 0, host = 0;
     for (int i = 0; i < runs_of_peak && host < 5 * host_limit; ++i) {
-        Took took = time_of(queue, work);
-        host += took.host;
-        if (took.device > 0) best = best > 0 ? std::min(best, took.device) : took.device;
+        Timing timing = time_of(queue, work);
+        host += timing.host;
+        if (timing.device > 0) best = best > 0 ? std::min(best, timing.device) : timing.device;
     }
     return best;
 }
@@ -96,8 +96,8 @@ double product_rate(const CompileOptions& options, DeviceId id, DType dtype) {
     Queue& queue = queue_of(id);
     for (int64_t rows = first_rows;; rows *= 2) {
         Product product(options, id, rows, dtype);
-        Took took = time_of(queue, [&] { product.run(); });
-        bool is_last = rows >= most_rows || took.device >= long_enough || took.host >= host_limit;
+        Timing timing = time_of(queue, [&] { product.run(); });
+        bool is_last = rows >= most_rows || timing.device >= long_enough || timing.host >= host_limit;
         if (!is_last) continue;
         double best = best_of(queue, [&] { product.run(); });
         return best > 0 ? 2.0 * double(rows * rows * rows) / (best * 1e-3) : 0;

@@ -22,7 +22,7 @@ namespace mge {
 namespace {
 
 // Weights of a mapped file come back from it when they are read again; other memory may be swapped out.
-void let_go_of_pages(const Tensor& constant) {
+void drop_pages(const Tensor& constant) {
     std::span bytes{static_cast<const std::byte*>(constant.data()), constant.spec().bytes()};
     if (release_pages(bytes)) return;
     auto pages = whole_pages(bytes);
@@ -47,7 +47,7 @@ LayerWalk::LayerWalk(const Graph& graph, const CompileOptions& options, const Te
     for (size_t i = 0; i < graph_.values().size(); ++i)
         if (auto& value = graph_.value(ValueId(i)); value.is_constant()) {
             values_[i] = value.device.is_host() ? value.constant : to_device(value.constant, value.device);
-            let_go_of_pages(value.constant);
+            drop_pages(value.constant);
         }
     run_views_until(schedule_.steps.empty() ? NodeId(graph_.nodes().size()) : schedule_.steps[0].node);
 }
@@ -138,7 +138,7 @@ Tensors LayerWalk::run_step(size_t step, const Tensors& inputs) {
         schedule_.steps[step].is_dynamic ? compute_dynamic(step_node, inputs) : compute(step, inputs);
     for (size_t i = 0; i < step_node.inputs.size(); ++i)
         if (inputs[i] && graph_.value(step_node.inputs[i]).is_constant())
-            let_go_of_pages(graph_.value(step_node.inputs[i]).constant);
+            drop_pages(graph_.value(step_node.inputs[i]).constant);
     return outputs;
 }
 

@@ -20,7 +20,7 @@ struct AttentionShape {
     int64_t queries = 0, keys = 0, width = 0, value_width = 0;
     float scale = 1;
     bool is_causal = false;
-    int64_t first_sees = 0;  // if causal: query i sees the keys before i + first_sees
+    int64_t first_visible = 0;  // if causal: query i sees the keys before i + first_visible
     AttentionStrides q, k, v, y;
     AttentionMaskStrides mask;
 
@@ -29,9 +29,9 @@ struct AttentionShape {
 };
 
 // Number of keys that a query sees, from the first.
-constexpr int64_t seen_keys(const AttentionShape& s, int64_t query) {
+constexpr int64_t visible_keys(const AttentionShape& s, int64_t query) {
     if (!s.is_causal) return s.keys;
-    int64_t seen = query + s.first_sees;
+    int64_t seen = query + s.first_visible;
     return seen < 0 ? 0 : seen < s.keys ? seen : s.keys;
 }
 

@@ -93,7 +93,7 @@ void Database::open(const std::string& name, int flags) {
     sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, longest_value);
 }
 
-void Database::put_away_log() {
+void Database::checkpoint_log() {
     sqlite3_busy_handler(db_.get(), nullptr, nullptr);
     sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
     sqlite3_busy_handler(db_.get(), wait_for_lock, busy_.get());

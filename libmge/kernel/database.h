@@ -67,7 +67,7 @@ public:
     // The same, prepared at the first call and kept; its user resets it.
     Statement& reused(const std::string& sql);
     // Moves the contents of the log into the file, unless others are using it: does not wait.
-    void put_away_log();
+    void checkpoint_log();
     // Called when another process holds a lock: false if there is no time to wait, or no longer.
     bool wait_for_lock() const { return wait_for_lock(busy_.get(), 0) != 0; }
     // The number of rows changed since the database was opened.

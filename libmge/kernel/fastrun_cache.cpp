@@ -228,11 +228,11 @@ void require_ordinary_file(const std::string& path) {
 }
 
 // A killed process leaves its log, which every later open reads completely.
-void put_away_long_log(Database& db, const std::string& path) {
+void checkpoint_long_log(Database& db, const std::string& path) {
     constexpr uintmax_t long_log = 256 << 10;
     std::error_code unknown;
     uintmax_t bytes = std::filesystem::file_size(path + "-wal", unknown);
-    if (!unknown && bytes >= long_log) db.put_away_log();
+    if (!unknown && bytes >= long_log) db.checkpoint_log();
 }
 
 using Wait = std::shared_ptr<LockWait>;
@@ -251,7 +251,7 @@ std::unique_ptr<Database> connect_to_write(const std::string& path, Durability d
     enter_wal_mode(*db);
     db->execute(text("PRAGMA synchronous=", durability == Durability::process ? "NORMAL" : "FULL"));
     make_schema(*db);
-    put_away_long_log(*db, path);
+    checkpoint_long_log(*db, path);
     return db;
 }
 

@@ -56,7 +56,7 @@ void offer_packed_copies(const std::shared_ptr<const void>& owner, std::vector<P
     }
 }
 
-StorageRef find_packed_copy(const void* constant, const IsWantedCopy& is_wanted) {
+StorageRef find_packed_copy(const void* constant, const PackedCopyFilter& is_wanted) {
     Table& known = table();
     std::lock_guard lock(known.mutex);
     for (auto [it, end] = known.offers.equal_range(constant); it != end; ++it) {

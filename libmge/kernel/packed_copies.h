@@ -29,8 +29,8 @@ using VerifyConstant = std::function<void(const void* constant)>;
 MGE_API void offer_packed_copies(const std::shared_ptr<const void>& owner, std::vector<PackedCopy> copies,
                                  const std::shared_ptr<const VerifyConstant>& verify = nullptr);
 // The first matching copy of the constant; null if there is none.
-using IsWantedCopy = std::function<bool(std::string_view layouts, size_t bytes)>;
-MGE_API StorageRef find_packed_copy(const void* constant, const IsWantedCopy& is_wanted);
+using PackedCopyFilter = std::function<bool(std::string_view layouts, size_t bytes)>;
+MGE_API StorageRef find_packed_copy(const void* constant, const PackedCopyFilter& is_wanted);
 // The addresses of the currently offered copies of the constant.
 MGE_API std::vector<const void*> packed_copies_of(const void* constant);
 // Users of the bytes of constants that may have been offered with a `verify` call this for them: before the

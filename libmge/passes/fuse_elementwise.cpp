@@ -36,11 +36,11 @@ constexpr size_t max_steps = 16, max_inputs = 8;
 // fused, rows of 256 bytes take 1.3 times as long, those of 4 KB 0.93 times).
 constexpr int64_t least_row_bytes = 4096;
 
-enum class Wish : uint8_t { never, where_it_pays, wherever_legal };
-Wish wish_of(const std::optional<bool>& own, const std::optional<int>& jit, int level) {
-    if (own) return *own ? Wish::wherever_legal : Wish::never;
-    if (jit) return *jit == level ? Wish::wherever_legal : Wish::never;
-    return Wish::where_it_pays;
+enum class FusionPolicy : uint8_t { never, where_it_pays, wherever_legal };
+FusionPolicy fusion_policy(const std::optional<bool>& own, const std::optional<int>& jit, int level) {
+    if (own) return *own ? FusionPolicy::wherever_legal : FusionPolicy::never;
+    if (jit) return *jit == level ? FusionPolicy::wherever_legal : FusionPolicy::never;
+    return FusionPolicy::where_it_pays;
 }
 
 // The reduction that a node is.
@@ -130,10 +130,10 @@ private:
           uses_(graph.use_counts()),
           rewrite_(graph),
           regions_(graph.values().size()),
-          transposes_(wish_of(o.fuse_transposes, o.fuse_elementwise, 1)),
-          reductions_(wish_of(o.fuse_reductions, o.fuse_elementwise, 2)),
+          transposes_(fusion_policy(o.fuse_transposes, o.fuse_elementwise, 1)),
+          reductions_(fusion_policy(o.fuse_reductions, o.fuse_elementwise, 2)),
           prefers_layouts_(prefers_layouts(graph)) {
-        if (place_without(ops::FusedRegion::info, graph)) transposes_ = reductions_ = Wish::never;
+        if (place_without(ops::FusedRegion::info, graph)) transposes_ = reductions_ = FusionPolicy::never;
     }
 
     // The nodes, in order, that become one step, which computes a value; at first its own node.
@@ -163,10 +163,10 @@ private:
         return prefers_layouts_ && spec(id).shape.rank() == ops::image_rank;
     }
     bool is_wanted_transpose(const Node& node) const {
-        if (node.op != &ops::Transpose::info || transposes_ == Wish::never) return false;
+        if (node.op != &ops::Transpose::info || transposes_ == FusionPolicy::never) return false;
         auto &x = spec(node.inputs[0]), &y = spec(node.outputs[0]);
         if (!x.shape.is_known() || !y.shape.is_known() || !is_taken(node.inputs[0])) return false;
-        if (transposes_ == Wish::wherever_legal) return true;
+        if (transposes_ == FusionPolicy::wherever_legal) return true;
         auto axes = ops::transpose_axes(node.as<ops::Transpose::Params>(), x.shape.rank());
         int64_t row = int64_t(size_of(x.dtype));
         for (int axis = x.shape.rank() - 1; axis >= 0 && axes[size_t(axis)] == axis; --axis)
@@ -174,10 +174,10 @@ private:
         return row >= least_row_bytes && !may_be_laid_out(node.inputs[0]);
     }
     bool is_wanted_reduction(const Node& node) const {
-        if (reductions_ == Wish::never || node.inputs.empty() || !is_taken(node.inputs[0]) ||
+        if (reductions_ == FusionPolicy::never || node.inputs.empty() || !is_taken(node.inputs[0]) ||
             !reduction_in(graph_, node, fixed_shapes_))
             return false;
-        return reductions_ == Wish::wherever_legal || !may_be_laid_out(node.inputs[0]);
+        return reductions_ == FusionPolicy::wherever_legal || !may_be_laid_out(node.inputs[0]);
     }
 
     // The inputs of a region, without scalar constants.
@@ -306,7 +306,7 @@ private:
     std::vector<int> uses_;
     Rewrite rewrite_;
     std::vector<Region> regions_;  // by value
-    Wish transposes_, reductions_;
+    FusionPolicy transposes_, reductions_;
     bool prefers_layouts_;
 };
 

@@ -88,9 +88,9 @@ uint8_t power_bits(double x, Overflow overflow, PowerRounding rounding) {
     if (x == 0) return 0;
     int power = std::ilogb(x);
     double part = std::ldexp(x, -power);  // from 1 to below 2
-    bool goes_up =
+    bool rounds_up =
         rounding == PowerRounding::up ? part > 1 : rounding == PowerRounding::nearest && part >= 1.5;
-    int code = std::max(0, power + goes_up + power_bias);
+    int code = std::max(0, power + rounds_up + power_bias);
     if (code <= largest_power) return uint8_t(code);
     return overflow == Overflow::saturates ? uint8_t(largest_power) : power_nan;
 }

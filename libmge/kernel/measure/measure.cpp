@@ -157,7 +157,7 @@ public:
             // A candidate that is prepared already comes first, unless others are prepared for their
             // workspace.
             if (is_limited)
-                let_go(list_.back());
+                release(list_.back());
             else
                 extra_ = &list_.back();
         }
@@ -174,7 +174,7 @@ public:
     PreparedCandidate& ready(size_t i) {
         PreparedCandidate& c = list_[i];
         if (c.is_prepared) return c;
-        if (extra_) let_go(*std::exchange(extra_, nullptr));
+        if (extra_) release(*std::exchange(extra_, nullptr));
         prepare(c);
         extra_ = &c;
         return c;
@@ -206,7 +206,7 @@ private:
             if (constants_[i] && inputs >> i & 1)
                 fn(std::span(static_cast<const std::byte*>(constants_[i]), problem_.inputs[i].bytes()));
     }
-    void let_go(PreparedCandidate& c) {
+    void release(PreparedCandidate& c) {
         c.prepared = {};
         c.is_prepared = false;
         device(problem_.device).release_cached();

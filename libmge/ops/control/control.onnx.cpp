@@ -76,9 +76,10 @@ Operands export_while_loop(Site& s) {
     for (size_t i = 0; i < carried; ++i) now.push_back(body.add_input("carried", specs[i]));
     Operands others = from(s.all(), carried);
     Operands next = translated(s, body, "body", p.body, specs, joined(now, others)).operands;
-    Operand goes_on = translated(s, body, "condition", p.condition, specs, joined(next, others)).operands[0];
+    Operand should_continue =
+        translated(s, body, "condition", p.condition, specs, joined(next, others)).operands[0];
     Operand one = body.constant(number_tensor(1, DType::i32).with_shape({1}));
-    body.add_output(truth(body, goes_on), {DType::boolean, {}, {}});
+    body.add_output(truth(body, should_continue), {DType::boolean, {}, {}});
     body.add_output(body.emit("Add", {steps, one}, {}, 1)[0], step_spec);
     for (size_t i = 0; i < carried; ++i) body.add_output(next[i], specs[i]);
 

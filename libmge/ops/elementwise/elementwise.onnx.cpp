@@ -136,8 +136,8 @@ Operands export_round(Site& s) {
     DType dtype = s.dtype();
     Operand magnitude = s.emit("Abs", {s.in(0)});
     Operand whole = s.emit("Floor", {magnitude});
-    Operand goes_up = s.at_least(s.emit("Sub", {magnitude, whole}), s.number(0.5, dtype));
-    Operand rounded = s.emit("Add", {whole, s.cast(goes_up, dtype)});
+    Operand rounds_up = s.at_least(s.emit("Sub", {magnitude, whole}), s.number(0.5, dtype));
+    Operand rounded = s.emit("Add", {whole, s.cast(rounds_up, dtype)});
     return {s.emit("Mul", {s.emit("Sign", {s.in(0)}), rounded})};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul.h"
-#include "libmge/kernel/cpu/activation_apart.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
+#include "libmge/kernel/cpu/separate_activation.h"
 #include "libmge/ops/linalg/matmul_algorithms.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -76,7 +76,7 @@ Support supports_reference(const Problem& p) {
 }
 
 KernelList widening_products() {
-    static const Algorithm list[] = {cpu::activation_apart<Matmul, onednn_matmul>(), onednn_matmul()};
+    static const Algorithm list[] = {cpu::separate_activation<Matmul, onednn_matmul>(), onednn_matmul()};
     return list;
 }
 
@@ -90,7 +90,7 @@ KernelList kernels(Cpu, Matmul) {
         split_matmul(),
         packed_matmul(),
         outer_matmul(),
-        cpu::activation_apart<Matmul, onednn_matmul>(),
+        cpu::separate_activation<Matmul, onednn_matmul>(),
         onednn_matmul(),
         cpu::in_bf16<widening_products, cpu::Bf16Unit::vectors>(),
         cpu::in_f32<Cpu, Matmul>(),

@@ -35,8 +35,8 @@ struct Node {
     uint8_t question, missing;
 };
 
-bool goes_first(const Node& node, float x) {
-    return trees::goes_first(node.question, node.threshold, node.missing != 0, x);
+bool takes_first_branch(const Node& node, float x) {
+    return trees::takes_first_branch(node.question, node.threshold, node.missing != 0, x);
 }
 
 bool is_leaf(const Node& node) { return node.question >= trees::leaf; }
@@ -136,7 +136,8 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
             for (int64_t root : trees.roots()) {
                 Node node = trees.node(trees.checked_root(root));
                 while (!is_leaf(node))
-                    node = trees.node(node.children[goes_first(node, trees.row(row)[node.feature]) ? 0 : 1]);
+                    node = trees.node(
+                        node.children[takes_first_branch(node, trees.row(row)[node.feature]) ? 0 : 1]);
                 trees.add(node, y + at, is_set + at);
             }
             trees.finish(y + at);
@@ -163,7 +164,8 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
                 auto* x = trees.row(row);
                 const Node* node = &nodes[size_t(root)];
                 while (!is_leaf(*node))
-                    node = &nodes[size_t(node->children[goes_first(*node, x[node->feature]) ? 0 : 1])];
+                    node =
+                        &nodes[size_t(node->children[takes_first_branch(*node, x[node->feature]) ? 0 : 1])];
                 trees.add(*node, y + (row - begin) * targets, is_set + (row - begin) * targets);
             }
         for (int64_t row = begin; row < end; ++row) trees.finish(y + (row - begin) * targets);

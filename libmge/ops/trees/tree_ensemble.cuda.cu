@@ -26,7 +26,8 @@ MGE_DEVICE int64_t find_leaf(const TreeArguments& a, const float* x, int64_t nod
         const int32_t* children = a.children + 2 * node;
         for (int i = 0; i < 2; ++i)
             if (children[i] <= node || children[i] >= a.nodes) return nowhere;
-        bool first = trees::goes_first(a.questions[node], a.thresholds[node], a.missing[node], x[feature]);
+        bool first =
+            trees::takes_first_branch(a.questions[node], a.thresholds[node], a.missing[node], x[feature]);
         node = children[first ? 0 : 1];
     }
     const int32_t* rows = a.children + 2 * node;

@@ -71,13 +71,13 @@ struct Block {
 // The number of first keys that contain all that the queries see. Exporters write causal masks as sums. A
 // query from which the mask hides every key weighs all of them.
 int64_t keys_seen(const AttentionShape& s, const float* mask, const Block& b) {
-    const int64_t all = seen_keys(s, b.first + b.count - 1);
+    const int64_t all = visible_keys(s, b.first + b.count - 1);
     if (!mask || s.mask.key != 1) return all;
     int64_t seen = 0;
     for (int64_t r = b.count; r-- > 0;) {
         const float* row = mask_row(s, mask, b.batch, b.head, b.first + r, 0).first;
         seen = end_of_visible(row, seen, all);
-        const int64_t own = std::min(seen, seen_keys(s, b.first + r));
+        const int64_t own = std::min(seen, visible_keys(s, b.first + r));
         if (std::all_of(row, row + own, [](float value) { return value <= hides; })) return all;
     }
     return seen;
@@ -94,7 +94,7 @@ void update(const AttentionShape& s, const AttentionData& d, const Block& b, int
     const int64_t padded = in_panels(count), width = in_panels(s.value_width);
     for (int64_t r = 0; r < b.count; ++r) {
         const int64_t query = b.first + r;
-        const int64_t seen = std::clamp<int64_t>(seen_keys(s, query) - key, 0, count);
+        const int64_t seen = std::clamp<int64_t>(visible_keys(s, query) - key, 0, count);
         float* row = scores + r * row_step;
         float top =
             finish_scores(row, seen, padded, s.scale, mask_row(s, d.mask, b.batch, b.head, query, key));
@@ -127,8 +127,8 @@ void store(const AttentionShape& s, const AttentionData& d, const Block& b, cons
 constexpr int64_t causal_rows = 16;
 
 // The first query of a block that sees a key.
-int64_t first_that_sees(const AttentionShape& s, const Block& b, int64_t key) {
-    return s.is_causal ? std::clamp<int64_t>(key - s.first_sees + 1 - b.first, 0, b.count) : 0;
+int64_t first_query_that_sees(const AttentionShape& s, const Block& b, int64_t key) {
+    return s.is_causal ? std::clamp<int64_t>(key - s.first_visible + 1 - b.first, 0, b.count) : 0;
 }
 
 // The keys visible to any query of the block, in panels.
@@ -136,7 +136,7 @@ void add_scores(const AttentionShape& s, const Block& b, const float* q, const f
                 int64_t count, float* scores, int64_t row_step) {
     for (int64_t c = 0; c < count; c += panel)
         panels::add_panel({q, s.q.row, keys + (key + c) * s.width, scores + c, row_step},
-                          first_that_sees(s, b, key + c), b.count, s.width, panel, true);
+                          first_query_that_sees(s, b, key + c), b.count, s.width, panel, true);
 }
 
 // `values`: those of the block's first key, in panels `panel_step` apart.
@@ -145,7 +145,7 @@ void add_values(const AttentionShape& s, const Block& b, const float* values, in
     const int64_t width = in_panels(s.value_width), rows = s.is_causal ? causal_rows : b.count;
     for (int64_t c = 0; c < width; c += panel)
         for (int64_t r = 0; r < b.count; r += rows) {
-            const int64_t end = std::min(r + rows, b.count), seen = seen_keys(s, b.first + end - 1) - key;
+            const int64_t end = std::min(r + rows, b.count), seen = visible_keys(s, b.first + end - 1) - key;
             if (seen <= 0) continue;
             panels::add_panel({scores, row_step, values + c / panel * panel_step, sums + c, width}, r, end,
                               std::min(seen, count), panel, key == 0);
@@ -264,7 +264,7 @@ void weigh_block(const AttentionShape& s, const AttentionGradients& g, const Blo
     const int64_t padded = in_panels(count);
     for (int64_t r = 0; r < b.count; ++r) {
         const int64_t query = b.first + r;
-        const int64_t seen = std::clamp<int64_t>(seen_keys(s, query) - key, 0, count);
+        const int64_t seen = std::clamp<int64_t>(visible_keys(s, query) - key, 0, count);
         float *weights = h.weights + r * row_step, *of_scores = h.of_scores + r * row_step;
         finish_scores(weights, seen, padded, s.scale, mask_row(s, g.mask, b.batch, b.head, query, key));
         exponentials(weights, padded, rows.log_sum_exp[r]);
@@ -304,7 +304,7 @@ void attend_block_backward(const AttentionShape& s, const AttentionGradients& g,
     }
     pack_block(rows.q, s.q.row, b.count, s.width, h.q);
     pack_block(rows.dy, s.y.row, b.count, s.value_width, h.dy);
-    const int64_t seen = seen_keys(s, b.first + b.count - 1);
+    const int64_t seen = visible_keys(s, b.first + b.count - 1);
     for (int64_t key = 0; key < seen; key += most_keys_backward) {
         const int64_t count = std::min(most_keys_backward, seen - key);
         for (int64_t c = 0; c < count; c += panel) {

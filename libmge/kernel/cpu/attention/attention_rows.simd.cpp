@@ -71,7 +71,7 @@ int64_t shown_keys(const MaskRow& mask, int64_t seen) {
 void attend_query(const AttentionShape& s, const AttentionData& d, int64_t batch, int64_t head, int64_t query,
                   float* scores) {
     const MaskRow mask = mask_row(s, d.mask, batch, head, query, 0);
-    const int64_t seen = shown_keys(mask, seen_keys(s, query));
+    const int64_t seen = shown_keys(mask, visible_keys(s, query));
     const int64_t padded = in_panels(seen), shared = head / s.group();
     const float* q = d.q + batch * s.q.batch + head * s.q.head + query * s.q.row;
     const float* k = d.k + batch * s.k.batch + shared * s.k.head;

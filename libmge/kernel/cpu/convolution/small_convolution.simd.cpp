@@ -132,7 +132,7 @@ void compute_spans(const SmallConvolution& s, const SmallConvolutionData& d, int
 // A row by itself, if that is faster: its last vector ends with it and overlaps the one before, so that
 // nothing is dropped.
 int64_t row_vectors(const SmallConvolution& s) { return quotient_up(s.width, lanes()); }
-bool goes_by_rows(const SmallConvolution& s) {
+bool is_row_wise(const SmallConvolution& s) {
     // Overhead of twelve sums, in elements of the window.
     constexpr int64_t beside_rows = 5, beside_spans = 18;
     const int64_t window = s.ic * s.kernel_height * s.kernel_width;
@@ -208,12 +208,12 @@ void compute_rows(const SmallConvolution& s, const SmallConvolutionData& d, int6
 }
 
 // Rows or spans of channels that are computed together.
-int64_t parts_of_channels(const SmallConvolution& s) { return goes_by_rows(s) ? s.height : spans(s); }
+int64_t parts_of_channels(const SmallConvolution& s) { return is_row_wise(s) ? s.height : spans(s); }
 int64_t pixel_items(const SmallConvolution& s) {
     return quotient_up(s.oc, channels_together) * parts_of_channels(s);
 }
 int64_t pixel_vectors(const SmallConvolution& s) {
-    return s.oc * parts_of_channels(s) * (goes_by_rows(s) ? row_vectors(s) : vectors_together);
+    return s.oc * parts_of_channels(s) * (is_row_wise(s) ? row_vectors(s) : vectors_together);
 }
 
 void compute_pixels(const SmallConvolution& s, const SmallConvolutionData& d, int64_t first, int64_t last) {
@@ -222,7 +222,7 @@ void compute_pixels(const SmallConvolution& s, const SmallConvolutionData& d, in
                                     compute_spans<4>, compute_spans<5>, compute_spans<6>};
     constexpr Compute rows_of[] = {compute_rows<1>, compute_rows<2>, compute_rows<3>,
                                    compute_rows<4>, compute_rows<5>, compute_rows<6>};
-    const auto& by_channels = goes_by_rows(s) ? rows_of : spans_of;
+    const auto& by_channels = is_row_wise(s) ? rows_of : spans_of;
     const int64_t parts = parts_of_channels(s);
     while (first < last) {
         const int64_t group = first / parts, channel = group * channels_together;

@@ -63,7 +63,7 @@ WantedSteps inner_steps(const StepMaking& m) {
 // The operands of a real number: sums alone; or a residual, too; or any of inner steps, shifts and residuals.
 enum class From : uint8_t { sums, residual, any };
 template <class Block>
-From from_what(const StepMaking& m, const Block& b) {
+From kind_of_source(const StepMaking& m, const Block& b) {
     if (m.has_inner || b.shift) return From::any;
     return b.residual ? From::residual : From::sums;
 }
@@ -146,7 +146,7 @@ void store_planes(const Square& square, uint8_t* planes, int64_t plane, int64_t 
 }
 
 void make_block(const StepMaking& making, const StepBlock& b) {
-    const bool is_any = from_what(making, b) == From::any;
+    const bool is_any = kind_of_source(making, b) == From::any;
     auto* make = with_steps_of(wanted(making), [&]<class StepsOf>(std::type_identity<StepsOf>) {
         return is_any ? steps_of_pixels<StepsOf, From::any> : steps_of_pixels<StepsOf, From::residual>;
     });
@@ -279,7 +279,7 @@ void make_rows_by(const StepMaking& making, const StepRows& b) {
 
 void make_rows(const StepMaking& making, const StepRows& rows) {
     auto* make = with_steps_of(wanted(making), [&]<class StepsOf>(std::type_identity<StepsOf>) {
-        switch (from_what(making, rows)) {
+        switch (kind_of_source(making, rows)) {
             case From::sums:
                 return make_rows_by<StepsOf, From::sums>;
             case From::residual:

@@ -56,9 +56,9 @@ std::vector<Item> items_of(Site& s, const IntList& items, size_t first_bound) {
         bool is_open = !item.is_index &&
                        (item.begin.number == ops::absent_bound || item.end.number == ops::absent_bound);
         if (is_open && !item.step.operand.empty()) unsupported("a step that is known only at run time");
-        bool goes_up = item.step.number > 0;
-        if (item.begin.number == ops::absent_bound) item.begin.number = goes_up ? 0 : beyond_end;
-        if (item.end.number == ops::absent_bound) item.end.number = goes_up ? beyond_end : before_begin;
+        bool is_ascending = item.step.number > 0;
+        if (item.begin.number == ops::absent_bound) item.begin.number = is_ascending ? 0 : beyond_end;
+        if (item.end.number == ops::absent_bound) item.end.number = is_ascending ? beyond_end : before_begin;
         if (s.rank(0) && item.axis < 0) item.axis += s.rank(0);
         result.push_back(item);
     }

@@ -24,7 +24,7 @@ double products_and_softmax(const AttentionShape& s, double columns) {
 }
 
 // A mask that has no batch belongs to all items.
-ItemsApart apart_but_for(size_t mask, std::span<const TensorSpec> in) {
+ItemsApart independent_but_for(size_t mask, std::span<const TensorSpec> in) {
     bool is_shared = !is_given(in, mask) || in[mask].shape.rank() < 4 || in[mask].shape[0] != in[0].shape[0];
     return {.shared_inputs = is_shared ? 1U << mask : 0};
 }
@@ -89,7 +89,7 @@ std::optional<double> Attention::operations(const Params& p, std::span<const Ten
 
 std::optional<ItemsApart> Attention::items_apart(const Params&, std::span<const TensorSpec> in,
                                                  std::span<const TensorSpec>) {
-    return apart_but_for(3, in);
+    return independent_but_for(3, in);
 }
 
 TensorSpecs AttentionBackward::infer(const Params& p, std::span<const TensorSpec> in) {
@@ -133,7 +133,7 @@ std::optional<double> AttentionBackward::operations(const Params& p, std::span<c
 
 std::optional<ItemsApart> AttentionBackward::items_apart(const Params&, std::span<const TensorSpec> in,
                                                          std::span<const TensorSpec>) {
-    return apart_but_for(6, in);
+    return independent_but_for(6, in);
 }
 
 }  // namespace mge::ops

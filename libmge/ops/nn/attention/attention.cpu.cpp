@@ -76,7 +76,7 @@ double dot(const T* a, const T* b, int64_t n) {
 template <class T>
 std::vector<double> scores_of(const AttentionShape& s, const T* q, const T* k, const T* mask, const Row& r) {
     std::vector<double> scores(size_t(s.keys), -infinity);
-    for (int64_t key = 0; key < seen_keys(s, r.query); ++key) {
+    for (int64_t key = 0; key < visible_keys(s, r.query); ++key) {
         double score = s.scale * dot(at(q, s.q, r.batch, r.head, r.query),
                                      at(k, s.k, r.batch, r.head / s.group(), key), s.width);
         if (mask)
@@ -102,7 +102,7 @@ void reference_row(const AttentionShape& s, const Launch& launch, const Row& r) 
     T* y = launch.out<T>(0) + r.batch * s.y.batch + r.head * s.y.head + r.query * s.y.row;
     for (int64_t i = 0; i < s.value_width; ++i) {
         double value = 0;
-        for (int64_t key = 0; key < seen_keys(s, r.query); ++key)
+        for (int64_t key = 0; key < visible_keys(s, r.query); ++key)
             value +=
                 weights[size_t(key)] * float(at(launch.in<T>(2), s.v, r.batch, r.head / s.group(), key)[i]);
         y[i] = T(float(sum == 0 ? 0 : value / sum));
@@ -211,7 +211,7 @@ void reference_row_backward(const AttentionShape& s, const Launch& launch, const
     double rest = dot(dy, at(launch.in<T>(4), s.y, r.batch, r.head, r.query), s.value_width);
     if (dlog) rest -= dlog[row_number(s, r)];
     std::vector<double> dq(size_t(s.width));
-    for (int64_t key = 0; key < seen_keys(s, r.query); ++key) {
+    for (int64_t key = 0; key < visible_keys(s, r.query); ++key) {
         const T* k = at(launch.in<T>(1), s.k, r.batch, r.head / s.group(), key);
         const T* v = at(launch.in<T>(2), s.v, r.batch, r.head / s.group(), key);
         const double weight = std::exp(scores[size_t(key)] - log_sum_exp);

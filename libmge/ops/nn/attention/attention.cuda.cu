@@ -29,9 +29,9 @@ template <class T>
 MGE_DEVICE Strided<T> rows_of(const T* x, const AttentionStrides& strides, int64_t batch, int64_t head) {
     return {x + batch * strides.batch + head * strides.head, strides.row, 1};
 }
-MGE_DEVICE int64_t seen_by(const AttentionShape& s, int64_t query) {
+MGE_DEVICE int64_t visible_keys_of(const AttentionShape& s, int64_t query) {
     if (!s.is_causal) return s.keys;
-    int64_t seen = query + s.first_sees;
+    int64_t seen = query + s.first_visible;
     return seen < 0 ? 0 : seen < s.keys ? seen : s.keys;
 }
 // The row of the calling thread in a tile.
@@ -153,7 +153,8 @@ MGE_DEVICE void update(const AttentionShape& s, const MaskOfHead<T>& mask, int64
                        int64_t first_key, Sums& scores, Softmax& softmax, Sums (&values)[chunks]) {
 #pragma unroll
     for (int i = 0; i < Square::thread_m; ++i) {
-        int64_t query = first_query + row_in_tile(i), seen = query < s.queries ? seen_by(s, query) : 0;
+        int64_t query = first_query + row_in_tile(i),
+                seen = query < s.queries ? visible_keys_of(s, query) : 0;
         float top = softmax.top[i], sum = 0;
 #pragma unroll
         for (int j = 0; j < Square::thread_n; ++j) {
@@ -205,7 +206,8 @@ __global__ void __launch_bounds__(Square::threads)
         for (float& top : softmax.top) top = -infinite;
         for (float& sum : softmax.sum) sum = 0;
         Sums values[chunks] = {};
-        int64_t last = at.row + side < s.queries ? at.row + side : s.queries, seen = seen_by(s, last - 1);
+        int64_t last = at.row + side < s.queries ? at.row + side : s.queries,
+                seen = visible_keys_of(s, last - 1);
         for (int64_t key = 0; key < seen; key += side) {
             Sums scores;
             multiply_rows(q, at.row, s.queries, k, key, s.keys, s.width, scores);
@@ -267,7 +269,7 @@ struct Meeting {
     // A score, and the product of dy and v, as a weight of the result.
     MGE_DEVICE float weight(int64_t row, int64_t other, float score, float product) const {
         int64_t query = by_query ? row : other, key = by_query ? other : row;
-        if (query >= s.queries || key >= seen_by(s, query)) return 0;
+        if (query >= s.queries || key >= visible_keys_of(s, query)) return 0;
         float weight = expf(score * s.scale + mask.at(query, key) - log_sum_exp[query]);
         return has_gradient ? weight * (product - rest[query]) * s.scale : weight;
     }
@@ -292,12 +294,12 @@ struct Meeting {
     // The first and the end of those that the rows of a tile meet.
     MGE_DEVICE int64_t begin(int64_t row) const {
         if (by_query || !s.is_causal) return 0;
-        int64_t first = row + 1 - s.first_sees;
+        int64_t first = row + 1 - s.first_visible;
         return first < 0 ? 0 : first / side * side;
     }
     MGE_DEVICE int64_t end(int64_t row) const {
         if (!by_query) return s.queries;
-        return seen_by(s, (row + side < s.queries ? row + side : s.queries) - 1);
+        return visible_keys_of(s, (row + side < s.queries ? row + side : s.queries) - 1);
     }
 };
 

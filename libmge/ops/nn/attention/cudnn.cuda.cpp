@@ -45,7 +45,7 @@ Support fits_engines(const Problem& p) {
     if (s.width % 8 || s.value_width % 8) return {"widths that 8 divides"};
     if (s.width > most_width || s.value_width > most_width) return {"too wide"};
     if (s.batch * s.heads * s.queries * s.keys * s.width * s.value_width == 0) return {"an empty operand"};
-    if (s.is_causal && s.first_sees < 1) return {"a query that sees no key"};
+    if (s.is_causal && s.first_visible < 1) return {"a query that sees no key"};
     return supported;
 }
 

@@ -42,6 +42,6 @@ cuda::CudnnDescriptor attention_backward_graph(const AttentionShape& shape, DTyp
                                                const cuda::CudnnTarget& target);
 
 // Whether the graphs have dims that they name: the keys and queries.
-constexpr bool counts_from_the_last(const AttentionShape& s) { return s.is_causal && s.first_sees != 1; }
+constexpr bool counts_from_the_last(const AttentionShape& s) { return s.is_causal && s.first_visible != 1; }
 
 }  // namespace mge::ops

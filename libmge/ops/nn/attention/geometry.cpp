@@ -92,7 +92,7 @@ AttentionShape attention_shape(std::string_view who, const AttentionParams& p, s
         .value_width = v[3],
         .scale = float(p.scale != 0 ? p.scale : 1 / std::sqrt(double(std::max<int64_t>(q[3], 1)))),
         .is_causal = p.causal};
-    s.first_sees = 1 + (p.from_end ? s.keys - s.queries : 0);
+    s.first_visible = 1 + (p.from_end ? s.keys - s.queries : 0);
     s.q = strides_of(p, q);
     s.k = strides_of(p, k);
     s.v = strides_of(p, v);

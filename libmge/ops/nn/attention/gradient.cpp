@@ -35,7 +35,7 @@ Tensor total(const Tensor& x) { return sum(x, {.axes = {-1}, .keepdims = true});
 Tensor causal_mask(const AttentionShape& s, const Tensor& scores) {
     Tensor ones = full_like(scores, {.value = 1});
     Tensor key = cumsum(ones, {.axis = 3}), query = cumsum(ones, {.axis = 2});
-    Tensor hidden = greater_equal(key, add(query, constant_like(query, double(s.first_sees))));
+    Tensor hidden = greater_equal(key, add(query, constant_like(query, double(s.first_visible))));
     return where(hidden, full_like(scores, {.value = -std::numeric_limits<double>::infinity()}),
                  full_like(scores, {.value = 0}));
 }

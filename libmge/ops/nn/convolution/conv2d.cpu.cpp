@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/conv2d.h"
-#include "libmge/kernel/cpu/activation_apart.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
+#include "libmge/kernel/cpu/separate_activation.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
@@ -80,7 +80,7 @@ Support supports_reference(const Problem& p) {
 }
 
 KernelList widening_convolutions() {
-    static const Algorithm list[] = {cpu::activation_apart<Conv2d, onednn_conv2d>(), onednn_conv2d()};
+    static const Algorithm list[] = {cpu::separate_activation<Conv2d, onednn_conv2d>(), onednn_conv2d()};
     return list;
 }
 
@@ -96,7 +96,7 @@ KernelList kernels(Cpu, Conv2d) {
         pointwise_conv2d(),
         gathered_conv2d(),
         depthwise_conv2d(),
-        cpu::activation_apart<Conv2d, onednn_conv2d>(),
+        cpu::separate_activation<Conv2d, onednn_conv2d>(),
         onednn_conv2d(),
         winograd_conv2d_changing<false>(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::vectors>(),
@@ -107,7 +107,7 @@ KernelList kernels(Cpu, Conv2d) {
 }
 
 KernelList kernels(Cpu, Conv2dBackwardData) {
-    static const Algorithm list[] = {apart_windows_conv2d_backward_data(),
+    static const Algorithm list[] = {disjoint_windows_conv2d_backward_data(),
                                      winograd_conv2d_backward_data<true>(),
                                      onednn_conv2d_backward_data(),
                                      winograd_conv2d_backward_data<false>(),

@@ -7,7 +7,7 @@
 namespace mge::ops {
 
 // Transposed convolutions with disjoint windows, on images in blocks of channels or channels last.
-Algorithm apart_windows_conv2d_backward_data();
+Algorithm disjoint_windows_conv2d_backward_data();
 
 // A window of each channel's own, with constant weights, on images in blocks of channels
 // (kernel/cpu/convolution/depthwise.h).

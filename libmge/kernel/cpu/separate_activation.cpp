@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/cpu/activation_apart.h"
+#include "libmge/kernel/cpu/separate_activation.h"
 
 #include <algorithm>
 #include <array>
@@ -38,7 +38,7 @@ void activate_halves(Activation activation, BFloat16* y, int64_t n) {
 
 }  // namespace
 
-Support supports_apart(const Problem& p, Activation activation) {
+Support supports_separate(const Problem& p, Activation activation) {
     bool is_costly = activation == Activation::silu || activation == Activation::gelu ||
                      activation == Activation::sigmoid || activation == Activation::tanh;
     if (!is_costly) return {"an activation that costs nothing where the result is stored"};
@@ -50,10 +50,11 @@ Support supports_apart(const Problem& p, Activation activation) {
     return supported;
 }
 
-std::string name_apart(const std::string& name) { return std::string(prefix) + name; }
+std::string separate_name(const std::string& name) { return std::string(prefix) + name; }
 std::string name_inside(const std::string& name) { return name.substr(prefix.size()); }
 
-Prepared prepare_apart(const Problem& p, const Algorithm& inner, Prepared prepared, Activation activation) {
+Prepared prepare_separate(const Problem& p, const Algorithm& inner, Prepared prepared,
+                          Activation activation) {
     size_t workspace = prepared.workspace();
     PackedInputs packed = prepared.packed();
     auto code = prepared.code();
@@ -64,7 +65,7 @@ Prepared prepare_apart(const Problem& p, const Algorithm& inner, Prepared prepar
         .with_code(std::move(code));
 }
 
-void run_apart(const Prepared& prepared, const Launch& launch) {
+void run_separate(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     s.inner.run(s.prepared, launch);
     par_for(launch.threads, s.n, grain, [&](int64_t first, int64_t last) {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "libmge/kernel/cpu/convolution/apart_windows.h"
+#include "libmge/kernel/cpu/convolution/disjoint_windows.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/geometry.h"
@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t grain_multiplications = 1 << 15;
 
 struct State {
-    cpu::ApartWindows shape;
+    cpu::DisjointWindows shape;
     int64_t images, x_image, y_image, grain;
     PackedValues<float> weight;
 };
@@ -35,7 +35,7 @@ int64_t stored_channels(const TensorSpec& spec, const cpu::ImageSteps& steps) {
     return (spec.shape[1] + steps.block - 1) / steps.block * steps.block;
 }
 
-cpu::ApartWindows shape_of(const Problem& p, const ConvGeometry& g) {
+cpu::DisjointWindows shape_of(const Problem& p, const ConvGeometry& g) {
     cpu::ImageSteps x = *steps_of(p.inputs[1]), y = *steps_of(p.outputs[0]);
     return {g.out[0], g.out[1], g.oc, stored_channels(p.outputs[0], y), g.kernel[0], g.kernel[1], x, y};
 }
@@ -53,7 +53,7 @@ Support supports(const Problem& p) {
     if (p.inputs[1].numel() == 0) return {"an empty tensor"};
     auto x = steps_of(p.inputs[1]), y = steps_of(p.outputs[0]);
     if (!x || !y || y->block == 1) return {"a result whose channels do not lie side by side"};
-    auto lanes = cpu::apart_window_kernels().lanes();
+    auto lanes = cpu::disjoint_window_kernels().lanes();
     if (y->block % lanes != 0) return {"channels that do not fill vectors"};
     return supported;
 }
@@ -66,15 +66,15 @@ Prepared prepare(const PrepareContext& context) {
     state.y_image = int64_t(p.outputs[0].bytes() / sizeof(float)) / g.n;
     state.grain = grain_multiplications / (g.multiplications() / (g.n * g.out[0])) + 1;
     state.weight = PackedValues<float>(state.shape.packed_floats());
-    cpu::pack_apart_windows(state.shape, g.ic, static_cast<const float*>(context.constants[0]),
-                            state.weight.data());
+    cpu::pack_disjoint_windows(state.shape, g.ic, static_cast<const float*>(context.constants[0]),
+                               state.weight.data());
     PackedInputs packed{{state.weight.piece()}, 1};
     return Prepared::make(std::move(state), 0, std::move(packed));
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    auto& kernels = cpu::apart_window_kernels();
+    auto& kernels = cpu::disjoint_window_kernels();
     auto rows = [&](int64_t first, int64_t last) {
         for (int64_t n = first / s.shape.height; first < last; ++n) {
             int64_t end = std::min((n + 1) * s.shape.height, last), skipped = n * s.shape.height;
@@ -88,6 +88,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-Algorithm apart_windows_conv2d_backward_data() { return {"apart_windows", supports, prepare, run}; }
+Algorithm disjoint_windows_conv2d_backward_data() { return {"apart_windows", supports, prepare, run}; }
 
 }  // namespace mge::ops

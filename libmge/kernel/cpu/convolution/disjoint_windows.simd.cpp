@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/convolution/apart_windows.simd.cpp"
+#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/convolution/disjoint_windows.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
 #include <algorithm>
 
 #include "hwy/highway.h"
-#include "libmge/kernel/cpu/convolution/apart_windows.h"
+#include "libmge/kernel/cpu/convolution/disjoint_windows.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,7 +28,7 @@ struct Column {
 };
 
 template <int C, int P>
-HWY_INLINE void multiply_pixels(const ApartWindows& s, const float* x, const Column (&column)[columns],
+HWY_INLINE void multiply_pixels(const DisjointWindows& s, const float* x, const Column (&column)[columns],
                                 int64_t y_step) {
     const D d;
     const int64_t n = int64_t(hn::Lanes(d));
@@ -53,7 +53,7 @@ HWY_INLINE void multiply_pixels(const ApartWindows& s, const float* x, const Col
 }
 
 template <int C>
-void multiply_row(const ApartWindows& s, const float* x, const Column (&column)[columns]) {
+void multiply_row(const DisjointWindows& s, const float* x, const Column (&column)[columns]) {
     const int64_t y_step = s.kernel_width * s.y.pixel;
     Column at[columns];
     std::copy_n(column, columns, at);
@@ -70,14 +70,14 @@ void multiply_row(const ApartWindows& s, const float* x, const Column (&column)[
 }
 
 // The i-th vector of the packed weight: all places of the kernel, and for each the channels.
-Column column_of(const ApartWindows& s, const float* packed, float* y, int64_t row, int64_t i) {
+Column column_of(const DisjointWindows& s, const float* packed, float* y, int64_t row, int64_t i) {
     int64_t groups = s.out_channels / lanes(), channel = i % groups * lanes(), place = i / groups;
     int64_t h = row * s.kernel_height + place / s.kernel_width, w = place % s.kernel_width;
     return {packed + i * s.in_channels * lanes(),
             y + h * s.y.row + w * s.y.pixel + channel / s.y.block * s.y.blocks + channel % s.y.block};
 }
 
-void multiply(const ApartWindows& s, const float* x, const float* packed, float* y, int64_t first,
+void multiply(const DisjointWindows& s, const float* x, const float* packed, float* y, int64_t first,
               int64_t last) {
     const int64_t count = s.kernel_height * s.kernel_width * s.out_channels / lanes();
     for (int64_t row = first; row < last; ++row) {
@@ -95,11 +95,11 @@ void multiply(const ApartWindows& s, const float* x, const float* packed, float*
     }
 }
 
-constexpr ApartWindowKernels kernels{lanes, multiply};
+constexpr DisjointWindowKernels kernels{lanes, multiply};
 
 }  // namespace
 
-const ApartWindowKernels* apart_window_kernels_of_target() { return &kernels; }
+const DisjointWindowKernels* disjoint_window_kernels_of_target() { return &kernels; }
 
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -107,15 +107,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mge::cpu {
 
-HWY_EXPORT(apart_window_kernels_of_target);
+HWY_EXPORT(disjoint_window_kernels_of_target);
 
-const ApartWindowKernels& apart_window_kernels() {
+const DisjointWindowKernels& disjoint_window_kernels() {
     limit_highway_targets();
-    return *HWY_DYNAMIC_DISPATCH(apart_window_kernels_of_target)();
+    return *HWY_DYNAMIC_DISPATCH(disjoint_window_kernels_of_target)();
 }
 
-void pack_apart_windows(const ApartWindows& s, int64_t channels, const float* weight, float* packed) {
-    const int64_t lanes = apart_window_kernels().lanes(), window = s.kernel_height * s.kernel_width;
+void pack_disjoint_windows(const DisjointWindows& s, int64_t channels, const float* weight, float* packed) {
+    const int64_t lanes = disjoint_window_kernels().lanes(), window = s.kernel_height * s.kernel_width;
     for (int64_t place = 0; place < window; ++place)
         for (int64_t begin = 0; begin < s.out_channels; begin += lanes)
             for (int64_t i = 0; i < s.in_channels; ++i)

@@ -9,13 +9,13 @@
 
 namespace mge::cpu {
 
-Support supports_apart(const Problem& problem, Activation activation);
-std::string name_apart(const std::string& name);
+Support supports_separate(const Problem& problem, Activation activation);
+std::string separate_name(const std::string& name);
 std::string name_inside(const std::string& name);
 // `inner` computes all but the activation and was prepared for that.
-Prepared prepare_apart(const Problem& problem, const Algorithm& inner, Prepared prepared,
-                       Activation activation);
-void run_apart(const Prepared& prepared, const Launch& launch);
+Prepared prepare_separate(const Problem& problem, const Algorithm& inner, Prepared prepared,
+                          Activation activation);
+void run_separate(const Prepared& prepared, const Launch& launch);
 
 // The problem without its activation. Owns the data to which that points.
 template <class Params>
@@ -33,25 +33,25 @@ struct WithoutActivation {
 
 // `inner`: a family of kernels(Cpu, Op).
 template <class Op, Algorithm (*inner)()>
-Algorithm activation_apart() {
+Algorithm separate_activation() {
     using Params = typename Op::Params;
     return {"apart",
             +[](const Problem& p) {
-                Support support = supports_apart(p, p.as<Params>().activation);
+                Support support = supports_separate(p, p.as<Params>().activation);
                 return support ? inner().supports(WithoutActivation<Params>(p).problem) : support;
             },
             +[](const PrepareContext& c) {
                 WithoutActivation<Params> without(c.problem);
                 Candidate candidate{name_inside(c.candidate.name), c.candidate.id, c.candidate.attributes};
-                return prepare_apart(c.problem, inner(),
-                                     inner().prepare({without.problem, candidate, c.constants, c.select}),
-                                     c.problem.as<Params>().activation);
+                return prepare_separate(c.problem, inner(),
+                                        inner().prepare({without.problem, candidate, c.constants, c.select}),
+                                        c.problem.as<Params>().activation);
             },
-            run_apart,
+            run_separate,
             {},
             +[](const Problem& p) {
                 auto list = inner().candidates(WithoutActivation<Params>(p).problem);
-                for (auto& candidate : list) candidate.name = name_apart(candidate.name);
+                for (auto& candidate : list) candidate.name = separate_name(candidate.name);
                 return list;
             }};
 }
