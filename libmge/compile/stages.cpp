@@ -34,12 +34,12 @@ void keep_packed_weights(Compilation& c) { c.options.select.weight_cache->write(
 void forget_nodes(Compilation& c) { c.graph.forget_nodes(); }
 
 using O = CompileOptions;
-bool gives_values_up(const O& o) { return o.recompute.lowers_peak || o.recompute.keeps_budget; }
+bool recomputes_values(const O& o) { return o.recompute.lowers_peak || o.recompute.keeps_budget; }
 bool swaps_values(const O& o) { return o.enable_memory_swap; }
 bool writes_to_user_memory(const O& o) { return o.force_output_use_user_specified_memory; }
 bool keeps_packed_weights(const O& o) { return o.select.weight_cache != nullptr; }
 bool allocates_ahead(const O& o) { return o.allocate_static_mem_after_graph_compile; }
-bool gives_graph_up(const O& o) { return o.comp_node_seq_record_level == 2; }
+bool drops_graph(const O& o) { return o.comp_node_seq_record_level == 2; }
 
 // The table of contents of a compilation. Where order matters, the line says so.
 constexpr std::array stages{
@@ -61,7 +61,7 @@ constexpr std::array stages{
     // Moves operators that overwrite an operand after its other readers.
     Stage{stage::order_updates},
     // After the passes, which would merge repeated work.
-    Stage{stage::repeat_values, gives_values_up},
+    Stage{stage::repeat_values, recomputes_values},
     // Moves values to host memory if their device is too full.
     Stage{stage::swap_values, swaps_values},
     // After all changes of outputs: the last step writes each to its own memory.
@@ -107,7 +107,7 @@ constexpr std::array stages{
     // Allocates now, so that a lack of memory shows here.
     Stage{stage::take_arenas, allocates_ahead},
     // Recorded kernels need no graph.
-    Stage{forget_nodes, gives_graph_up},
+    Stage{forget_nodes, drops_graph},
 };
 
 std::shared_ptr<const Program> make_program(Compilation& c) {

@@ -307,8 +307,8 @@ std::unique_ptr<Runner> Network::NetworkImplBase::make_runner(Loaded& loaded,
         program = loaded.model->find(request);
     }
     if (!loaded.first) loaded.first = program;
-    bool gives_graph_up = options.comp_node_seq_record_level == 2 && loaded.model.use_count() == 1;
-    if (gives_graph_up) loaded.model->forget_nodes();
+    bool drops_graph = options.comp_node_seq_record_level == 2 && loaded.model.use_count() == 1;
+    if (drops_graph) loaded.model->forget_nodes();
     auto runner = std::make_unique<Runner>(std::move(program), std::move(specs), std::move(computed), how);
     runner->profile(!profile_path_.empty());
     runner->dump_to(dump_ ? dump_->sink() : nullptr);

@@ -15,7 +15,7 @@
 namespace mge {
 namespace {
 
-constexpr mode_t mine_alone = 0700;
+constexpr mode_t owner_only = 0700;
 
 bool is_absolute(const std::optional<std::string>& path) { return path && path->starts_with('/'); }
 
@@ -42,7 +42,7 @@ std::optional<std::string> cache_folder(const CachePlaces& places) {
     if (is_absolute(places.system_home) && is_own_folder(places.system_home, Others::anything))
         return places.system_home + "/.cache";
     std::string own = text(places.temporary, "/mge-", ::geteuid());
-    if (::mkdir(own.c_str(), mine_alone) != 0 && errno != EEXIST) return std::nullopt;
+    if (::mkdir(own.c_str(), owner_only) != 0 && errno != EEXIST) return std::nullopt;
     return is_private_folder(own) ? std::optional(own) : std::nullopt;
 }
 

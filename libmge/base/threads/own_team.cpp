@@ -18,8 +18,8 @@ namespace {
 
 // In microseconds. The gaps between the regions of a net are tens of microseconds; waking a thread costs
 // about ten.
-constexpr Ticks awake_for_work = 300;
-constexpr Ticks awake_for_others = 50;
+constexpr Ticks spin_for_work = 300;
+constexpr Ticks spin_for_members = 50;
 // Interrupts take less, a time slice takes milliseconds.
 constexpr Ticks gap_of_lost_cpu = 200;
 // A member that is awake begins within one, a woken one within some tens.
@@ -165,7 +165,7 @@ void OwnTeam::note_share(Ticks length) {
 bool OwnTeam::should_stay_idle() const {
     if (!minds_ticks_.load(std::memory_order_relaxed)) return false;
     if (keeps_idle_.load(std::memory_order_relaxed)) return true;
-    return knows_system_ticks() &&
+    return has_system_ticks() &&
            until_system_tick() < share_length_.load(std::memory_order_relaxed) + before_tick * microsecond_;
 }
 
@@ -207,7 +207,7 @@ bool OwnTeam::is_absent(Region region, Ticks begin) const {
 void OwnTeam::await_shares(Ticks own_share) {
     auto is_done = [&] { return pending_.load(std::memory_order_acquire) == 0; };
     // Equal shares end together; a member that waits longer than its own share took yields its CPU.
-    Ticks patience = std::max(own_share, awake_for_others * microsecond_);
+    Ticks patience = std::max(own_share, spin_for_members * microsecond_);
     auto spin = spin_until(is_done, patience, gap_of_lost_cpu * microsecond_);
     if (spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
     if (spin.is_ready) return;
@@ -260,7 +260,7 @@ void OwnTeam::work(int member) {
         if (is_ending_.load(std::memory_order_relaxed)) return;
         Region region = region_.load(std::memory_order_acquire);
         bool is_free = needs_all_.load(std::memory_order_seq_cst) != region;
-        if (is_free && minds_ticks_.load(std::memory_order_relaxed) && !knows_system_ticks())
+        if (is_free && minds_ticks_.load(std::memory_order_relaxed) && !has_system_ticks())
             watch_system_ticks();
         if (is_free && should_stay_idle()) {
             seen.aside = region;
@@ -284,7 +284,7 @@ void OwnTeam::await_work(int member, const Seen& seen) {
     auto is_ready = [&] { return has_work(member, seen); };
     auto is_to_stop = [&] { return is_ready() || has_callers_cpu() || should_stay_idle(); };
     for (bool has_left = true; has_left;) {
-        auto spin = spin_until(is_to_stop, awake_for_work * microsecond_, gap_of_lost_cpu * microsecond_);
+        auto spin = spin_until(is_to_stop, spin_for_work * microsecond_, gap_of_lost_cpu * microsecond_);
         bool was_there = has_callers_cpu();
         has_left = was_there && leave_callers_cpu();
         bool has_taken = was_there && !has_left && !is_ready();
@@ -325,12 +325,12 @@ void OwnTeam::meet(int shares) {
     Region region = region_.load(std::memory_order_relaxed);
     if (needs_all_.exchange(region, std::memory_order_seq_cst) != region)
         for (int i = 1; i < shares; ++i) wake_member(i);
-    auto have_met = [&] { return meetings_.load(std::memory_order_seq_cst) != meeting; };
-    auto spin = spin_until(have_met, awake_for_others * microsecond_, gap_of_lost_cpu * microsecond_);
+    auto have_all_arrived = [&] { return meetings_.load(std::memory_order_seq_cst) != meeting; };
+    auto spin = spin_until(have_all_arrived, spin_for_members * microsecond_, gap_of_lost_cpu * microsecond_);
     if (spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
     if (spin.is_ready) return;
     asleep_in_meeting_.fetch_add(1, std::memory_order_seq_cst);
-    while (!have_met()) sleep_while(meetings_, meeting);
+    while (!have_all_arrived()) sleep_while(meetings_, meeting);
     asleep_in_meeting_.fetch_sub(1, std::memory_order_relaxed);
 }
 

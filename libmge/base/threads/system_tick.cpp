@@ -56,7 +56,7 @@ std::optional<int64_t> watch_tick() {
 
 Ticks system_tick_period() { return in_ticks(period()); }
 
-bool knows_system_ticks() { return known_tick.load(std::memory_order_relaxed) != 0; }
+bool has_system_ticks() { return known_tick.load(std::memory_order_relaxed) != 0; }
 
 void watch_system_ticks() {
     static std::atomic<int> attempts{0};

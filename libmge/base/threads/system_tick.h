@@ -13,7 +13,7 @@ namespace mge {
 // The time between two ticks.
 Ticks system_tick_period();
 
-bool knows_system_ticks();
+bool has_system_ticks();
 // Observes some ticks without sleeping. They remain unknown if they were not equally spaced or if this thread
 // lost its CPU. After some failed attempts it does nothing.
 void watch_system_ticks();

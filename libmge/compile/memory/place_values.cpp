@@ -38,7 +38,7 @@ ArenaBlocks blocks_of(const Compilation& c) {
 }
 
 // Returns a plan per place, with as much slack for copies as is free, or almost free if memory is not short.
-std::vector<MemoryPlan> plan_lives(const Compilation& c, const ArenaBlocks& blocks) {
+std::vector<MemoryPlan> plan_lifetimes(const Compilation& c, const ArenaBlocks& blocks) {
     auto plans = plan_places(blocks.blocks, c.places.size());
     if (!c.order.has_overlapped_copies) return plans;
     auto& schedule = c.order.schedule;
@@ -59,7 +59,7 @@ std::vector<MemoryPlan> plan_lives(const Compilation& c, const ArenaBlocks& bloc
 
 // Returns, by block, its location in the arena of its place.
 std::vector<Location> plan_arenas(Compilation& c, const ArenaBlocks& blocks) {
-    auto plans = plan_lives(c, blocks);
+    auto plans = plan_lifetimes(c, blocks);
     for (size_t i = 0; i < plans.size(); ++i) {
         c.placement.arena_bytes[i] = plans[i].bytes;
         c.reports.memory.plan += plans[i].bytes;

@@ -8,7 +8,7 @@
 
 namespace mge {
 
-Arenas::Arenas(const Program& program, std::shared_ptr<ContextMemory> memory, LentArena lent)
+Arenas::Arenas(const Program& program, std::shared_ptr<ContextMemory> memory, BorrowedArena lent)
     : memory_(memory ? std::move(memory) : std::make_shared<ContextMemory>()), lent_(lent) {
     auto taken = program.parts().first_use->take_arenas();  // allocated during compilation, from the queues
     memory_->enter();

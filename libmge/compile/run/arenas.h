@@ -11,7 +11,7 @@ namespace mge {
 class Program;
 
 // An arena that is a part of another context's memory, aligned to 64.
-struct LentArena {
+struct BorrowedArena {
     size_t place = 0;
     void* data = nullptr;  // nullptr: no arena is lent
 };
@@ -20,7 +20,7 @@ struct LentArena {
 class Arenas {
 public:
     // Allocates at once, so that a lack of memory shows here.
-    Arenas(const Program& program, std::shared_ptr<ContextMemory> memory, LentArena lent = {});
+    Arenas(const Program& program, std::shared_ptr<ContextMemory> memory, BorrowedArena lent = {});
     ~Arenas();
     Arenas(const Arenas&) = delete;
 
@@ -67,7 +67,7 @@ private:
     std::shared_ptr<ContextMemory> memory_;
     ContextMemory* dynamic_ = memory_.get();
     std::vector<ContextMemory::Arena*> arenas_;  // by place
-    LentArena lent_;
+    BorrowedArena lent_;
     std::vector<Follower> followers_;
     uint64_t generation_ = 0;
 };

@@ -33,7 +33,7 @@ struct Instruction {
 class CompiledContext final : public Context {
 public:
     CompiledContext(std::shared_ptr<const Program> program, std::shared_ptr<ContextMemory> memory,
-                    OwnPorts own = {}, LentArena lent = {});
+                    OwnPorts own = {}, BorrowedArena lent = {});
 
     const Program& program() const override { return *program_; }
     void* input(size_t i) override { return ports_.input(i); }
@@ -79,7 +79,7 @@ private:
     void make_instructions();
     void add_dynamic(const CompiledStep& step, std::vector<ValueId> released);
     void follow(const Location& location, void** follower);
-    void note_block_lives();
+    void note_block_lifetimes();
     void make_recordable();
     Tensor tensor_at(ValueId id);
     StorageRef allocate_dynamic(size_t place, size_t bytes);
@@ -127,10 +127,10 @@ private:
     } code_;
 
     // Without a memory plan: blocks and outputs to allocate before a step, and blocks to free after it.
-    struct BlockLives {
+    struct BlockLifetimes {
         std::vector<size_t> blocks, outputs, ended_blocks;
     };
-    std::vector<BlockLives> lives_;  // by step; empty if there is a plan
+    std::vector<BlockLifetimes> lifetimes_;  // by step; empty if there is a plan
 
     Mode mode_ = &CompiledContext::run_plainly;
     ProgramRun run_{&arenas_, this};  // the current run

@@ -75,14 +75,14 @@ void Context::fill_inputs(std::span<const Tensor> inputs) {
 }
 
 CompiledContext::CompiledContext(std::shared_ptr<const Program> program,
-                                 std::shared_ptr<ContextMemory> memory, OwnPorts own, LentArena lent)
+                                 std::shared_ptr<ContextMemory> memory, OwnPorts own, BorrowedArena lent)
     : program_(std::move(program)),
       parts_(program_->parts()),
       queues_(queues_of(parts_.places)),
       arenas_(*program_, std::move(memory), lent),
       ports_(parts_, queues_, {own.inputs, own.outputs && !gives_outputs_memory(parts_.options)}) {
     make_instructions();
-    if (parts_.options.force_dynamic_alloc) note_block_lives();
+    if (parts_.options.force_dynamic_alloc) note_block_lifetimes();
     around_.skips_next = parts_.options.fake_next_exec;
     if (parts_.check) around_.check = std::make_unique<CheckedRun>(*program_, *parts_.check);
     origins_ = std::make_shared<StepOrigins>(program_, own.is_waited_for);
@@ -103,7 +103,7 @@ CompiledContext::CompiledContext(std::shared_ptr<const Program> program,
 void CompiledContext::make_recordable() {
     auto& options = parts_.options;
     bool is_recorded = options.comp_node_seq_record_level || options.plan.records_runs;
-    bool may_stay = lives_.empty() && code_.dynamic_steps.empty() && !late_.copies;
+    bool may_stay = lifetimes_.empty() && code_.dynamic_steps.empty() && !late_.copies;
     if (!is_recorded || !may_stay || !late_.is_late || queues_.size() != 1) return;
     auto* recorder = dynamic_cast<RecordingQueue*>(queues_[0]);
     if (!recorder) return;
@@ -179,16 +179,16 @@ void CompiledContext::add_dynamic(const CompiledStep& step, std::vector<ValueId>
     code_.dynamic_steps.push_back(std::move(dynamic));
 }
 
-void CompiledContext::note_block_lives() {
-    lives_.resize(code_.instructions.size());
+void CompiledContext::note_block_lifetimes() {
+    lifetimes_.resize(code_.instructions.size());
     auto& blocks = parts_.placement.blocks;
     for (size_t i = 0; i < blocks.size(); ++i) {
-        lives_.at(size_t(blocks[i].first)).blocks.push_back(i);
-        lives_.at(size_t(blocks[i].last)).ended_blocks.push_back(i);
+        lifetimes_.at(size_t(blocks[i].first)).blocks.push_back(i);
+        lifetimes_.at(size_t(blocks[i].last)).ended_blocks.push_back(i);
     }
     if (parts_.options.force_output_use_user_specified_memory) return;  // bound by the user
     for (size_t i = 0; i < ports_.outputs.size(); ++i)
-        lives_.at(size_t(parts_.placement.output_steps[i])).outputs.push_back(i);
+        lifetimes_.at(size_t(parts_.placement.output_steps[i])).outputs.push_back(i);
 }
 
 StorageRef CompiledContext::allocate_dynamic(size_t place, size_t bytes) {
@@ -232,15 +232,15 @@ Tensor CompiledContext::make_dynamic(ValueId id, const TensorSpec& spec, DeviceI
 void CompiledContext::take_blocks(size_t step) {
     auto take = [&](Port& port, size_t bytes) { port.take(allocate_dynamic(port.place, bytes)); };
     try {
-        for (size_t i : lives_[step].blocks) take(ports_.blocks[i], parts_.placement.blocks[i].bytes);
-        for (size_t i : lives_[step].outputs) take(ports_.outputs[i], parts_.placement.outputs[i].bytes);
+        for (size_t i : lifetimes_[step].blocks) take(ports_.blocks[i], parts_.placement.blocks[i].bytes);
+        for (size_t i : lifetimes_[step].outputs) take(ports_.outputs[i], parts_.placement.outputs[i].bytes);
     } catch (...) {
         rethrow_in(step_text(*program_, step, place_));
     }
 }
 
 void CompiledContext::give_blocks(size_t step) {
-    for (size_t i : lives_[step].ended_blocks) ports_.blocks[i].forget();
+    for (size_t i : lifetimes_[step].ended_blocks) ports_.blocks[i].forget();
 }
 
 // Frees the remains of an earlier run: outputs and, after an error, all values then alive.

@@ -239,12 +239,12 @@ void CompiledContext::observe_steps() {
     call_back(0);
     for (size_t i = 0; i < code_.instructions.size(); ++i) {
         run_.step = i;
-        if (!lives_.empty()) take_blocks(i);
+        if (!lifetimes_.empty()) take_blocks(i);
         if (observer) observer->before_step(i, *this);
         enqueue(i);
         if (observer) observer->after_step(i, *this);
         call_back(i + 1);
-        if (!lives_.empty()) give_blocks(i);
+        if (!lifetimes_.empty()) give_blocks(i);
     }
     if (observer) observer->after_run(*this);
 }
@@ -296,14 +296,14 @@ std::vector<double> CompiledContext::time_steps() {
     if (late_.copies) late_.copies->interrupt();
     std::vector<double> times;
     times.reserve(code_.instructions.size());
-    if (!lives_.empty()) forget_blocks();
+    if (!lifetimes_.empty()) forget_blocks();
     for (size_t i = 0; i < code_.instructions.size(); ++i) {
         Queue& queue = *queues_[parts_.steps[i].place];
         auto start = Clock::now();
         auto begin = queue.record_time();
-        if (!lives_.empty()) take_blocks(i);
+        if (!lifetimes_.empty()) take_blocks(i);
         enqueue(i);
-        if (!lives_.empty()) give_blocks(i);
+        if (!lifetimes_.empty()) give_blocks(i);
         auto end = begin ? queue.record_time() : nullptr;
         queue.wait();
         times.push_back(end ? end->milliseconds_since(*begin)

@@ -70,8 +70,8 @@ Tensor output_of_fake_run(const TensorSpec& spec, DeviceId device) {
 }
 
 // Returns, by output memory, the memory of an input that is donated to it; empty if there is none.
-std::vector<StorageRef> memory_given_up(const Program& program, std::span<const Tensor> inputs,
-                                        const std::vector<bool>& is_given_up) {
+std::vector<StorageRef> donated_memory(const Program& program, std::span<const Tensor> inputs,
+                                       const std::vector<bool>& is_given_up) {
     std::vector<StorageRef> given;
     for (auto [output, input] : program.parts().placement.taken_inputs) {
         if (is_given_up.empty() || !is_given_up[input]) continue;
@@ -244,7 +244,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
     for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i]);
     std::vector<StorageRef> given;
     // The first run is checked (var_sanity_check_first_run), which treats changed inputs as faults.
-    if (!is_first && !is_fake) given = memory_given_up(*entry->program, inputs, is_given_up);
+    if (!is_first && !is_fake) given = donated_memory(*entry->program, inputs, is_given_up);
     context.renew_outputs(given);
     if (!is_fake) {
         ObserverScope scope(context, observer);

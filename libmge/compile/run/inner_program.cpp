@@ -64,12 +64,12 @@ struct Arena {
         place = found;
         bytes = align_up(program.parts().placement.arena_bytes[place]);
     }
-    LentArena in(void* workspace) const { return {place, bytes ? workspace : nullptr}; }
+    BorrowedArena in(void* workspace) const { return {place, bytes ? workspace : nullptr}; }
 };
 
 class InnerProgram final : public SubgraphProgram {
 public:
-    InnerProgram(const std::shared_ptr<const Program>& program, const SubgraphUse& use, LentArena arena)
+    InnerProgram(const std::shared_ptr<const Program>& program, const SubgraphUse& use, BorrowedArena arena)
         : context_(program, nullptr, {.inputs = false, .outputs = false, .is_waited_for = false}, arena),
           arena_(arena.data),
           is_repeated_(use.is_repeated),
@@ -90,7 +90,7 @@ public:
     }
 
     // Binds the program to one call of the operator, whose step may be observed.
-    void begin(const ProgramRun* run, LentArena arena) {
+    void begin(const ProgramRun* run, BorrowedArena arena) {
         if (arena.data != arena_) context_.lend(arena_ = arena.data);
         context_.allocate_with(run ? run->arenas : nullptr);
         if (is_repeated_) place_.iteration = 0;

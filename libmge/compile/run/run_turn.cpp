@@ -23,49 +23,49 @@ uintptr_t mark_of_thread() {
 
 uintptr_t mark_of_process() { return is_held | uintptr_t(fork_generation()) << generation_shift; }
 
-bool is_of_this_thread(uintptr_t holder) { return (holder & ~process_bits) == mark_of_thread(); }
+bool is_of_this_thread(uintptr_t owner) { return (owner & ~process_bits) == mark_of_thread(); }
 
 }  // namespace
 
-bool RunTurn::is_lost(uintptr_t holder) {
-    return holder && !is_of_this_thread(holder) && (holder & process_bits) != mark_of_process();
+bool RunTurn::is_lost(uintptr_t owner) {
+    return owner && !is_of_this_thread(owner) && (owner & process_bits) != mark_of_process();
 }
 
 bool RunTurn::try_take() {
     const uintptr_t mine = mark_of_thread() | mark_of_process();
-    uintptr_t holder = 0;
+    uintptr_t owner = 0;
     do {
-        if (holder_.compare_exchange_strong(holder, mine, std::memory_order_acquire)) return true;
-    } while (is_lost(holder));  // a lost holder is replaced
+        if (owner_.compare_exchange_strong(owner, mine, std::memory_order_acquire)) return true;
+    } while (is_lost(owner));  // a lost holder is replaced
     return false;
 }
 
 void RunTurn::take() {
     while (!try_take()) {
-        uintptr_t holder = holder_.load(std::memory_order_relaxed);
-        if (is_of_this_thread(holder))
+        uintptr_t owner = owner_.load(std::memory_order_relaxed);
+        if (is_of_this_thread(owner))
             throw_user("context", "a run of it was asked for inside of one of its runs");
-        if (holder) holder_.wait(holder, std::memory_order_relaxed);
+        if (owner) owner_.wait(owner, std::memory_order_relaxed);
     }
 }
 
-void RunTurn::hand_over() { holder_.store(mark_of_process(), std::memory_order_relaxed); }
+void RunTurn::hand_over() { owner_.store(mark_of_process(), std::memory_order_relaxed); }
 
-void RunTurn::adopt() { holder_.store(mark_of_thread() | mark_of_process(), std::memory_order_relaxed); }
+void RunTurn::adopt() { owner_.store(mark_of_thread() | mark_of_process(), std::memory_order_relaxed); }
 
 void RunTurn::give_back() {
-    holder_.store(0, std::memory_order_release);
-    holder_.notify_all();
+    owner_.store(0, std::memory_order_release);
+    owner_.notify_all();
 }
 
 void RunTurn::wait() const {
     while (true) {
-        uintptr_t holder = holder_.load(std::memory_order_acquire);
-        if (!holder || is_of_this_thread(holder)) return;
-        if (is_lost(holder))
-            holder_.compare_exchange_strong(holder, 0, std::memory_order_relaxed);
+        uintptr_t owner = owner_.load(std::memory_order_acquire);
+        if (!owner || is_of_this_thread(owner)) return;
+        if (is_lost(owner))
+            owner_.compare_exchange_strong(owner, 0, std::memory_order_relaxed);
         else
-            holder_.wait(holder, std::memory_order_relaxed);
+            owner_.wait(owner, std::memory_order_relaxed);
     }
 }
 

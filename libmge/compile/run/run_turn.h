@@ -20,13 +20,13 @@ public:
     // Waits until no run is in progress. Returns at once inside of the calling thread's own run.
     void wait() const;
     // True if the current run began before a fork(), on a thread that this process does not have.
-    bool is_lost() const { return is_lost(holder_.load(std::memory_order_acquire)); }
+    bool is_lost() const { return is_lost(owner_.load(std::memory_order_acquire)); }
 
 private:
-    static bool is_lost(uintptr_t holder);
+    static bool is_lost(uintptr_t owner);
 
     // 0: no run. Else a mark of the thread (none until adopted) and of the process.
-    mutable std::atomic<uintptr_t> holder_{0};
+    mutable std::atomic<uintptr_t> owner_{0};
 };
 
 // Holds the turn for a scope, unless it is handed over.

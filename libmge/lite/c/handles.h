@@ -57,7 +57,7 @@ public:
             return *this;
         }
         ~Held() {
-            if (all_) all_->let_go(*slot_);
+            if (all_) all_->release_slot(*slot_);
         }
         T* get() const { return all_ ? slot_->object.load(std::memory_order_relaxed) : nullptr; }
 
@@ -95,7 +95,7 @@ public:
 private:
     static constexpr size_t chunk_size = 4096, chunk_count = 4096, max_index = chunk_size * chunk_count - 1;
 
-    void let_go(Slot& slot) {
+    void release_slot(Slot& slot) {
         if (--slot.users == 0 && slot.handle == 0) end(slot);
     }
     // Frees the object in the slot, which has no users any more.

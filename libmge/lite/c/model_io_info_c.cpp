@@ -13,9 +13,9 @@ using namespace lite::c;
 namespace {
 
 // As documented in the header.
-constexpr size_t kept_answers = 1024;
+constexpr size_t kept_infos = 1024;
 
-struct Answer {
+struct CachedInfo {
     const void* source;
     std::unique_ptr<IOArrays> arrays;
 };
@@ -23,15 +23,15 @@ struct Answer {
 // The returned arrays live until the next query for the same address, as in MegEngine, or until many other
 // queries: callers do not free them.
 LiteNetworkIO keep(const void* source, NetworkIO info) {
-    static auto* kept = std::make_unique<std::list<Answer>>().release();  // the newest first
+    static auto* kept = std::make_unique<std::list<CachedInfo>>().release();  // the newest first
     static std::mutex mutex;
     auto arrays = std::make_unique<IOArrays>(std::move(info));
     std::lock_guard lock(mutex);
     kept->push_front({source, std::move(arrays)});
-    auto is_same = [&](const Answer& answer) { return answer.source == source; };
+    auto is_same = [&](const CachedInfo& info) { return info.source == source; };
     if (auto old = std::find_if(std::next(kept->begin()), kept->end(), is_same); old != kept->end())
         kept->erase(old);
-    else if (kept->size() > kept_answers)
+    else if (kept->size() > kept_infos)
         kept->pop_back();
     return kept->front().arrays->arrays();
 }

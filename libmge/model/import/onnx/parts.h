@@ -77,7 +77,7 @@ Tensors import_dynamic_quantize_linear(const Site& site);
 
 // attention.cpp
 // (batch, length, heads · width), or already so, as (batch, heads, length, width); and back.
-Tensor heads_apart(const Tensor& x, int64_t heads);
+Tensor with_split_heads(const Tensor& x, int64_t heads);
 Tensor side_by_side(const Tensor& x);
 
 // runtime_attention.cpp

@@ -35,7 +35,7 @@ constexpr int64_t unbounded = -1;
 enum Scores : int64_t { plain, capped, biased, normalised };
 
 Tensor with_heads(const Site& site, size_t i, std::string_view attribute) {
-    return heads_apart(site.in(i), site.attributes.integer(attribute, 0));
+    return with_split_heads(site.in(i), site.attributes.integer(attribute, 0));
 }
 
 int64_t heads_of(const Tensor& x) {
@@ -271,7 +271,7 @@ Tensors import_tensor_scatter(const Site& site) {
 
 }  // namespace
 
-Tensor heads_apart(const Tensor& x, int64_t heads) {
+Tensor with_split_heads(const Tensor& x, int64_t heads) {
     if (rank_of(x) == 4) return x;
     return ops::transpose(in_heads(x, heads), {.pattern = {0, 2, 1, 3}});
 }

@@ -90,7 +90,7 @@ Operand diagonal(Operand a) {
     return a;
 }
 
-Operand summed_away(Operand a, const Labels& needed) {
+Operand summed_out(Operand a, const Labels& needed) {
     IntList axes;
     Labels kept;
     for (size_t i = 0; i < a.labels.size(); ++i) {
@@ -154,8 +154,8 @@ Operand Contraction::product(Operand a, Operand b, const Labels& needed) const {
         all.insert(all.end(), others.begin(), others.end());
         return all;
     };
-    a = summed_away(a, needed_with(b.labels));
-    b = summed_away(b, needed_with(a.labels));
+    a = summed_out(a, needed_with(b.labels));
+    b = summed_out(b, needed_with(a.labels));
     a = without_repeated(a, b);
     b = without_repeated(b, a);
     Labels batch, inner, left, right, result;
@@ -201,7 +201,7 @@ Tensors import_einsum(const Site& site) {
             needed.insert(needed.end(), operands[k].labels.begin(), operands[k].labels.end());
         all = Contraction{site}.product(all, operands[i], needed);
     }
-    all = summed_away(all, result);
+    all = summed_out(all, result);
     IntList pattern;
     for (int label : result) {
         if (!holds(all.labels, label)) invalid("its result has an axis that no operand has");

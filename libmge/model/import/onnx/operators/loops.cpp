@@ -45,7 +45,7 @@ void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), fro
 struct Loop {
     const file::GraphProto* body = nullptr;
     Tensors start;
-    Tensor go;                     // before the first step
+    Tensor cond;                   // before the first step
     std::optional<int64_t> trips;  // nullopt: `limit`, or no limit
     Tensor limit;
 };
@@ -57,8 +57,8 @@ Loop loop_of(const Site& site) {
     if (loop.body->output_size() < int(loop.start.size()) + 1)
         invalid("its body has ", counted(loop.body->output_size(), "output"), " for ", loop.start.size(),
                 " carried values");
-    loop.go = site.has(1) ? as_scalar(as_dtype(site.in(1), DType::boolean)) : truth();
-    if (Tensor known = find_value(loop.go)) loop.go = as_literal(known);
+    loop.cond = site.has(1) ? as_scalar(as_dtype(site.in(1), DType::boolean)) : truth();
+    if (Tensor known = find_value(loop.cond)) loop.cond = as_literal(known);
     if (!site.has(0)) return loop;
     if (auto known = site.find_values(0)) {
         loop.trips = std::max<int64_t>(0, only(*known, "its number of steps"));
@@ -113,7 +113,7 @@ Tensor next(const Tensor& count) { return ops::add(count, literal(1)); }
 struct Trial {
     InnerResults results;
     Tensors captured;
-    std::optional<bool> goes_on;
+    std::optional<bool> should_continue;
 };
 
 Trial tried(const Site& site, const Loop& loop) {
@@ -121,7 +121,7 @@ Trial tried(const Site& site, const Loop& loop) {
     auto body = [&](std::span<const Tensor> in) {
         Tensors results = step(site, loop, in[0], in.subspan(1));
         if (results[0])
-            if (Tensor known = find_value(results[0])) trial.goes_on = is_true(known);
+            if (Tensor known = find_value(results[0])) trial.should_continue = is_true(known);
         return results;
     };
     trial.results = record_inner(site, arguments_of(loop), trial.captured, body);
@@ -183,17 +183,18 @@ Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& 
 }
 
 // Every step goes on, or the first is the last.
-Tensors known_ahead(const Site& site, const Loop& loop, bool goes_on) {
+Tensors known_ahead(const Site& site, const Loop& loop, bool should_continue) {
     bool is_bounded = loop.trips || loop.limit;
-    if (!is_bounded && goes_on) unsupported("a loop without an end");
-    if (loop.trips && *loop.trips > most_steps && goes_on) unsupported("a loop of ", *loop.trips, " steps");
-    if (loop.limit || loop.go.is_symbolic()) {
+    if (!is_bounded && should_continue) unsupported("a loop without an end");
+    if (loop.trips && *loop.trips > most_steps && should_continue)
+        unsupported("a loop of ", *loop.trips, " steps");
+    if (loop.limit || loop.cond.is_symbolic()) {
         Tensor most = loop.limit ? loop.limit : literal(loop.trips.value_or(1));
-        if (!goes_on) most = ops::minimum(most, literal(1));
-        Tensor count = ops::where(loop.go, ops::maximum(most, number(most, 0)), number(most, 0));
+        if (!should_continue) most = ops::minimum(most, literal(1));
+        Tensor count = ops::where(loop.cond, ops::maximum(most, number(most, 0)), number(most, 0));
         return walked(site, loop, 0, count_up(ops::reshape(count, {.shape = {1}}), DType::i64));
     }
-    int64_t count = goes_on ? *loop.trips : std::min<int64_t>(1, loop.trips.value_or(1));
+    int64_t count = should_continue ? *loop.trips : std::min<int64_t>(1, loop.trips.value_or(1));
     return walked(site, loop, count, {});
 }
 
@@ -213,12 +214,12 @@ Tensors searched(const Site& site, const Loop& loop) {
     Arguments all = arguments;
     for (auto& t : captured) all.add_like(t);
     auto condition = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
-        Tensor go = in[carried - 1];
+        Tensor cond = in[carried - 1];
         Tensor limit = loop.trips ? literal(*loop.trips) : loop.limit;
-        return {limit ? ops::logical_and(go, ops::less(in[0], limit)) : go};
+        return {limit ? ops::logical_and(cond, ops::less(in[0], limit)) : cond};
     });
     append(operands, loop.start);
-    operands.push_back(loop.go);
+    operands.push_back(loop.cond);
     append(operands, captured);
     Tensors results =
         ops::while_loop(TensorList(operands), {.condition = with_inputs(condition.graph, operands),
@@ -237,7 +238,7 @@ Tensors found(const Site& site, const Loop& loop, bool has_slices) {
 
 // Each step by itself.
 Tensors written_out(const Site& site, const Loop& loop) {
-    if (!loop.trips || loop.go.is_symbolic())
+    if (!loop.trips || loop.cond.is_symbolic())
         unsupported(
             "carried values that are sequences or change their shape, in a computed number of "
             "steps");
@@ -246,13 +247,13 @@ Tensors written_out(const Site& site, const Loop& loop) {
     auto count = loop.start.size();
     Tensors carried = loop.start;
     std::vector<Tensors> slices(size_t(loop.body->output_size()) - 1 - count);
-    Tensor go = loop.go;
-    for (int64_t i = 0; i < *loop.trips && is_true(go); ++i) {
+    Tensor cond = loop.cond;
+    for (int64_t i = 0; i < *loop.trips && is_true(cond); ++i) {
         Tensors results = step(site, loop, literal(i), carried);
         for (auto& result : results)
             if (!result) unsupported("an inner graph with unsupported nodes");
-        go = find_value(results[0]);
-        if (!go)
+        cond = find_value(results[0]);
+        if (!cond)
             unsupported(
                 "carried values that are sequences or change their shape, with a computed "
                 "condition");
@@ -273,7 +274,7 @@ Tensors looped(const Site& site, const Loop& loop) {
     if (has_sequence) return written_out(site, loop);
     Trial trial = tried(site, loop);
     if (!is_stable(loop, trial.results)) return written_out(site, loop);
-    if (trial.goes_on) return known_ahead(site, loop, *trial.goes_on);
+    if (trial.should_continue) return known_ahead(site, loop, *trial.should_continue);
     if (auto limited = with_own_limit(site, loop, trial)) return known_ahead(site, *limited, true);
     return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
 }
@@ -386,8 +387,8 @@ Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
 
 Tensors import_loop(const Site& site) {
     Loop loop = loop_of(site);
-    if (loop.trips && !loop.go.is_symbolic() && !is_true(loop.go)) loop.trips = 0;
-    bool may_be_written_out = loop.trips && !loop.go.is_symbolic();
+    if (loop.trips && !loop.cond.is_symbolic() && !is_true(loop.cond)) loop.trips = 0;
+    bool may_be_written_out = loop.trips && !loop.cond.is_symbolic();
     auto body = may_be_written_out ? std::nullopt : find_appends(*loop.body, loop.start.size());
     return body ? looped_with_appends(site, loop, *body) : looped(site, loop);
 }

@@ -70,7 +70,7 @@ Tensors import_multi_head_attention(const Site& site) {
             int64_t begin = i * *width, end = i == 2 ? bias.shape()[0] : begin + *width;
             x = ops::add(x, cut(bias, 0, begin, end));
         }
-        return heads_apart(x, count);
+        return with_split_heads(x, count);
     };
     Heads heads{apart(0), apart(1), apart(2)};
     if (site.has(6)) heads.keys = behind(site.in(6), heads.keys);
@@ -94,7 +94,7 @@ Tensors import_runtime_attention(const Site& site) {
         invalid("its weights have shape ", site.in(1).shape(),
                 ", expected three times the width of the heads");
     auto third = [&](int64_t i) {
-        return heads_apart(cut(product, 2, i * *width / 3, (i + 1) * *width / 3), count);
+        return with_split_heads(cut(product, 2, i * *width / 3, (i + 1) * *width / 3), count);
     };
     Heads heads{third(0), third(1), third(2)};
     if (site.has(4)) {

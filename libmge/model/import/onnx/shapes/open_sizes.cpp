@@ -72,7 +72,7 @@ private:
     // may demand more.
     IntList sizes_for(const Demand& demand, const Names& names) {
         ExtentValues changed = sizes_;
-        auto meets = [&](int64_t size) {
+        auto satisfies = [&](int64_t size) {
             if (!evaluations_) return false;
             --evaluations_;
             for (auto& name : names) changed[name] = size;
@@ -81,12 +81,12 @@ private:
         int64_t present = 1;
         for (auto& name : names) present = std::clamp(sizes_.at(name), present, largest_sought);
         int64_t first = names.size() == 1 ? equal_at(*demand.guard, names[0]).value_or(present) : present;
-        while (first <= largest_sought && !meets(first)) ++first;
-        if (first > largest_sought && !meets(first))
-            for (first = present; first > 0 && !meets(first);) --first;
+        while (first <= largest_sought && !satisfies(first)) ++first;
+        if (first > largest_sought && !satisfies(first))
+            for (first = present; first > 0 && !satisfies(first);) --first;
         IntList found;
         for (int64_t i = 0; i < std::min(first, largest_sought); ++i)
-            if (meets(first + i)) found.push_back(first + i);
+            if (satisfies(first + i)) found.push_back(first + i);
         auto roundness = [](int64_t size) { return std::countr_zero(uint64_t(size)); };
         std::ranges::stable_sort(found, std::greater(), roundness);
         found.resize(std::min(found.size(), most_found));

@@ -163,9 +163,9 @@ Tensor coupled(const Site& site, const Tensor& r, int64_t k) {
         Tensor qp = ops::remove_axis(ops::matmul(q, ops::add_axis(p, {.axes = {2}})), {.axes = {2}});
         Tensor pqp = ops::sum(ops::mul(p, qp), {.axes = {1}, .keepdims = true});
         Tensor error = ops::max(ops::abs(ops::sub(qp, pqp)), {.axes = {1}, .keepdims = true});
-        Tensor goes_on = ops::greater_equal(error, real(0.005 / double(k)));
-        Tensor rows = ops::sum(as_dtype(goes_on, DType::i32));
-        return {ops::where(goes_on, improved(p, qp, pqp, q, k), p),
+        Tensor should_continue = ops::greater_equal(error, real(0.005 / double(k)));
+        Tensor rows = ops::sum(as_dtype(should_continue, DType::i32));
+        return {ops::where(should_continue, improved(p, qp, pqp, q, k), p),
                 as_scalar(ops::greater(rows, number(rows, 0)))};
     });
     auto condition = record_inner(site, arguments, captured,
