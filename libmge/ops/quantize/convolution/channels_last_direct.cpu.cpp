@@ -274,12 +274,25 @@ void run_part(const DirectRun& run, Part tiles, Part blocks) {
     }
 }
 
-// Threads divide what is more: the pixels, or the channels with their weights.
+// The largest share of equal items, over a fair share.
+double unevenness(int64_t items, int64_t threads) {
+    return double(pieces(items, threads) * threads) / double(items);
+}
+
+// Threads divide the pixels, or the channels with their weights. If this layer and the next divide the
+// pixels, a thread reads what is in its own cache, so channels must be many more.
+bool divides_blocks(const DirectConv& c, int64_t threads) {
+    constexpr int64_t many = 6;
+    const int64_t count = c.g.out[0] * c.g.out[1];
+    if (c.g.oc <= count) return false;
+    return c.g.oc > many * count || unevenness(c.tiles(), threads) > unevenness(c.blocks(), threads);
+}
+
 void run_image(const DirectRun& run) {
     auto& c = run.c;
     const int64_t count = c.g.out[0] * c.g.out[1];
     const bool is_small = count * c.blocks() * columns * c.k() < 64 * parallel_grain;
-    const bool by_blocks = c.g.oc > count;
+    const bool by_blocks = divides_blocks(c, c.threads);
     const int64_t shares = is_small ? 1 : std::min(c.threads, by_blocks ? c.blocks() : c.tiles());
     par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
         for (int64_t share = begin; share < end; ++share)
