@@ -6,11 +6,14 @@ endif()
 # Folders whose tests depend on the instruction set: they run on the best one and on these older ones.
 set(MGE_ISA_FOLDERS kernel ops passes)
 set(MGE_ISA_TESTED avx2 sse4)
+set(MGE_ISA_TESTED_ops_quantize avx_vnni)  # has kernels of its own in this folder alone
 if(MGE_NATIVE_KERNELS)
   set(MGE_ISA_TESTED sse4)  # the only older one that such a library has kernels for
+  set(MGE_ISA_TESTED_ops_quantize "")
 endif()
 if(MGE_ARCHITECTURE STREQUAL arm)
   set(MGE_ISA_TESTED neon)
+  set(MGE_ISA_TESTED_ops_quantize "")
 endif()
 
 # mge_quick_test(TARGET…): compiles tests for MGE_QUICK_BUILD: with the harness's precompiled header, which contains
@@ -63,7 +66,7 @@ function(mge_test name)
   add_test(NAME ${name} COMMAND ${target})
   set_tests_properties(${name} PROPERTIES LABELS ${folder} TIMEOUT 600 ENVIRONMENT MGE_MODEL_CACHE=0)
   if(folder IN_LIST MGE_ISA_FOLDERS)
-    foreach(isa IN LISTS MGE_ISA_TESTED)
+    foreach(isa IN LISTS MGE_ISA_TESTED MGE_ISA_TESTED_${name})
       add_test(NAME ${name}.${isa} COMMAND ${target})
       set_tests_properties(${name}.${isa} PROPERTIES
         LABELS "${folder};isa" TIMEOUT 600 ENVIRONMENT "MGE_ISA=${isa};MGE_MODEL_CACHE=0")

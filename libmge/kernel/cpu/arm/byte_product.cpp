@@ -4,6 +4,7 @@
 namespace mge::cpu {
 
 const ByteProduct* matrix_product() { return nullptr; }
+const ByteProduct* dot_product() { return nullptr; }
 const ByteProduct* bounded_product() { return nullptr; }
 
 }  // namespace mge::cpu

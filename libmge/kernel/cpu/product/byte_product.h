@@ -52,11 +52,13 @@ struct ByteProduct {
     // If not null, the sums are those of a[r][k] - zero.
     const ByteBounds* bounds = nullptr;
 };
-// By matrix instructions (AMX); null if the processor does not have them. By byte products that are added in
-// 16 bits; null if there are better instructions, or no such ones. By sums of two 16-bit products,
-// everywhere.
+// By matrix instructions (AMX), by sums of four products in vectors of 256 bits (AVX-VNNI), and by byte
+// products that are added in 16 bits (AVX2). Null if the processor does not have them; the latter two are
+// null with AVX-512, too.
 const ByteProduct* matrix_product();
+const ByteProduct* dot_product();
 const ByteProduct* bounded_product();
+// By sums of two 16-bit products, everywhere.
 const ByteProduct* pair_product();
 // ByteProduct::multiply of pair_product, with an i16 weight.
 using MultiplyPairs = void (*)(const ByteRows& a, const int16_t* weight, int32_t* sums);

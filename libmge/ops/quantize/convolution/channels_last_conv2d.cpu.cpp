@@ -123,7 +123,7 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
     c.part_bytes = c.k * c.element();
     c.parts = {0};
     c.chunk_rows = most_rows;
-    if (c.is_centred() && c.rows == Rows::gathered) {
+    if (&product != cpu::matrix_product() && c.rows == Rows::gathered) {
         int64_t tiles = chunk_bytes / (c.part_bytes * product.rows);
         c.chunk_rows = std::clamp<int64_t>(tiles, 1, most_rows / product.rows) * product.rows;
     }
@@ -174,7 +174,9 @@ std::vector<const cpu::ByteProduct*> products(const Problem& problem) {
     if (auto* matrices = cpu::matrix_product()) all.push_back(matrices);
     const auto g = quantised_geometry(problem);
     const bool is_deep = g.kernel[0] * g.kernel[1] * g.ic >= fewest_bounded;
-    if (auto* bounded = cpu::bounded_product(); bounded && is_deep)
+    if (auto* dots = cpu::dot_product())
+        all.push_back(dots);
+    else if (auto* bounded = cpu::bounded_product(); bounded && is_deep)
         all.push_back(bounded);
     else if (all.empty() || is_product(g))
         all.push_back(cpu::pair_product());

@@ -55,7 +55,7 @@ struct IntegerWinogradConv {
 
 Support supports(const Problem& problem) {
     if (auto images = channels_last_images(problem); !images) return images;
-    if (cpu::has_quads()) return {"a processor without products of bytes only"};
+    if (cpu::has_quads() || cpu::dot_product()) return {"a processor without products of bytes only"};
     auto g = quantised_geometry(problem);
     constexpr Pair one{1, 1};
     if (g.groups != 1) return {"one group only"};
