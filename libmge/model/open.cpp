@@ -19,6 +19,7 @@
 #include "libmge/model/import/onnx/onnx.h"
 #include "libmge/model/import/onnx/wire/wire.h"
 #include "libmge/model/pack.h"
+#include "libmge/model/test_container.h"
 
 namespace mge {
 namespace {
@@ -37,6 +38,10 @@ Model open_mge(const ModelBytes& file, const OpenOptions& options) {
     check_model_header(file.bytes, file.label);
     ModelBytes here = aligned(file);
     return read_model(here.bytes, here.owner, here.label, options.weight_check);
+}
+
+Model open_test_container(const ModelBytes& file, const OpenOptions& options) {
+    return read_test_container(file, [&](const ModelBytes& part) { return open_mge(part, options); });
 }
 
 #ifdef MGE_LITE_ONLY
@@ -64,6 +69,7 @@ struct Kind {
 // Every format that is detected by its first bytes.
 constexpr Kind kinds[] = {
     {ModelKind::mge, is_model, open_mge},
+    {ModelKind::mge, is_test_container, open_test_container},
     {ModelKind::megengine, megengine::is_model, open_megengine},
     {ModelKind::packed, is_packed, open_packed_model},
     {ModelKind::encrypted, is_encrypted, nullptr},

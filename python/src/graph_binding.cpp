@@ -288,6 +288,26 @@ nb::tuple copy_from(OpenGraph& graph, const OpenGraph& source, const Ids& values
     return nb::make_tuple(result, known);
 }
 
+// Without the operators that need other inputs than the graph's: checks of other outputs, which have an
+// effect.
+Graph without_other_checks(Graph graph) {
+    std::vector<bool> is_known(graph.values().size());
+    for (size_t id = 0; id < is_known.size(); ++id) is_known[id] = graph.value(ValueId(id)).is_constant();
+    for (ValueId id : graph.inputs()) is_known[size_t(id)] = true;
+    std::vector<NodeId> kept;
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+        auto& node = graph.nodes()[i];
+        auto is_missing = [&](ValueId id) { return id != no_value && !is_known[size_t(id)]; };
+        if (std::ranges::any_of(node.inputs, is_missing)) continue;
+        for (ValueId id : node.outputs) is_known[size_t(id)] = true;
+        kept.push_back(NodeId(i));
+    }
+    if (kept.size() == graph.nodes().size()) return graph;
+    Rewrite rewrite(graph);
+    for (NodeId id : kept) rewrite.copy(id);
+    return rewrite.finish();
+}
+
 nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector<std::string>& names,
                     const std::map<std::string, std::string>& metadata, const nb::dict& options,
                     std::tuple<int, bool, bool> kept) {
@@ -300,6 +320,7 @@ nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector
     graph.set_outputs(outputs);
     std::vector<std::string> input_names;
     for (ValueId id : inputs) input_names.push_back(open.name(id));
+    graph = without_other_checks(std::move(graph));
     auto [values, operators, constants] = kept;
     drop_names(graph, {values, operators, constants});
     return model_object(std::move(graph), input_names, names, metadata, options);

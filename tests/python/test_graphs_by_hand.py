@@ -14,7 +14,7 @@ from megengine import Tensor
 from megengine.core._imperative_rt import ComputingGraph, OperatorNode, VarNode
 from megengine.core._imperative_rt.common import CompNode, TensorAttr
 from megengine.core._imperative_rt.core2 import apply
-from megengine.core.ops.builtin import Elemwise, TypeCvt
+from megengine.core.ops.builtin import AssertEqual, Elemwise, TypeCvt
 from megengine.core.tensor import dtype as D
 from megengine.core.tensor import megbrain_graph as by_hand
 from megengine.utils import comp_graph_tools as cgtools
@@ -290,3 +290,33 @@ def test_networks_take_quantised_inputs_and_constants():
     file.seek(0)
     steps = Tensor([1.0, -1.5]).astype(dtype).numpy()
     assert cgtools.GraphInference(file).run(steps)["y"].tolist() == [1, -1.5, 3]
+
+
+def checked_sum():
+    """A graph with an input, its double, and a check of the double against a second input."""
+    graph = by_hand.Graph()
+    x = graph.make_h2d(dtype="float32", device="xpux", shape=(3,), name="x")
+    expected = graph.make_h2d(dtype="float32", device="xpux", shape=(3,), name="expected")
+    double = x * 2
+    (checked,) = by_hand.apply_normal_varnode(AssertEqual(maxerr=1e-4), expected, double)
+    return double, checked
+
+
+def test_a_check_is_part_of_its_result():
+    _, checked = checked_sum()
+    inputs = cgtools.get_dep_vars([checked], "Host2DeviceCopy")
+    assert sorted(var.name for var in inputs) == ["expected", "x"]
+    data, _ = by_hand.dump_graph([checked], keep_var_name=2)
+    inference = cgtools.GraphInference(io.BytesIO(data))
+    (result,) = inference.run(inp_dict={"x": X, "expected": 2 * X}).values()
+    np.testing.assert_array_equal(result, 2 * X)
+    with pytest.raises(RuntimeError, match="assert_equal"):
+        inference.run(inp_dict={"x": X, "expected": X + 1})
+
+
+def test_checks_of_other_values_are_not_dumped():
+    double, _ = checked_sum()
+    data, info = by_hand.dump_graph([double], keep_var_name=2)
+    assert info.inputs == ["x"]
+    (result,) = cgtools.GraphInference(io.BytesIO(data)).run(X).values()
+    np.testing.assert_array_equal(result, 2 * X)
