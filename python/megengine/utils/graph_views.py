@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables and operators of a graph, as views of it.
+
+Each type of operator has a class, under MegEngine's name. Classes are made on first use from the
+operators' definitions: ``params`` are an operator's parameters.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _mge
+from ..core.operator_classes import CLASSES, operator_class
+from ..core.tracing_state import state
+from ..tensor import Tensor
+
+# The type of open_graph, which makes these views.
+_OpenGraph = Any
+
+# Types with different names in MegEngine's graphs and files.
+TYPES = {
+    "BatchedMatrixMul": "BatchedMatmul",
+    "ConvBiasForward": "ConvBias",
+    "ConvolutionBackwardData": "ConvTranspose",
+    "DeformablePSROIPoolingForward": "DeformablePSROIPooling",
+    "Dropout": "DropoutForward",
+    "FakeQuant": "FakeQuantForward",
+    "GroupNorm": "GroupNormForward",
+    "LayerNorm": "LayerNormForward",
+    "NMSKeepMGB": "NMSKeep",
+    "Padding": "PaddingForward",
+    "Softmax": "SoftmaxForward",
+}
+
+
+# Modes of Elemwise whose inputs MegEngine sorts: inputs of the graph come first.
+_SORTED = frozenset({"ADD", "AND", "LOG_SUM_EXP", "MAX", "MIN", "MUL", "OR", "XOR"})
+
+
+class NetworkNode:
+    """A variable or an operator of a graph.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> isinstance(x, NetworkNode), isinstance(x.owner, NetworkNode)
+        (True, True)
+    """
+
+    if TYPE_CHECKING:
+        # The class is known only at run time, and each class has different attributes.
+        def __getattr__(self, name: str) -> Any: ...
+
+    _graph: _OpenGraph
+    _number: int
+
+    @property
+    def graph(self) -> _OpenGraph:
+        """The graph that it is a part of.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.graph is net.graph
+            True
+        """
+        return self._graph
+
+    @property
+    def id(self) -> int:
+        """A number; no other variable, or no other operator, of the graph has it.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.id != (x + 1).id
+            True
+        """
+        return self._number
+
+    @property
+    def _node(self):
+        """The node itself: the graphs of ``megbrain_graph`` wrap nodes of MegEngine's library."""
+        return self
+
+
+class VarNode(NetworkNode, Tensor):
+    """A value of a graph. Functions and operators of Tensors take it and extend the graph.
+
+    ``int``, ``numpy`` and the like return values known before the graph runs: constants, and small
+    numbers that follow from shapes; for others they raise RuntimeError.
+
+    Args:
+        var: the VarNode itself.
+        name: its new name.
+    Raises:
+        TypeError: ``var`` is not a VarNode: a ``Network`` and functions make them.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> x = Network().make_input_node((2, 3), "float32", name="x")
+        >>> (x * 2).shape
+        (2, 3)
+        >>> x.name, VarNode.load(x) is x
+        ('x', True)
+    """
+
+    def __new__(cls, var, *, name: str | None = None) -> "VarNode":
+        if not isinstance(var, VarNode):
+            raise TypeError(f"[VarNode] expected a VarNode, got {type(var).__name__}")
+        return var
+
+    def __init__(self, var, *, name: str | None = None) -> None:
+        if name is not None:
+            self.name = name
+
+    @property
+    def name(self) -> str:
+        """Its name in files; never empty."""
+        return self.graph.name(self._number)
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self.graph.set_name(self._number, name)
+
+    @property
+    def var(self) -> "VarNode":
+        """The variable itself, for compatibility with MegEngine.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.var is x
+            True
+        """
+        return self
+
+    @property
+    def owner(self) -> "OpNode":
+        """The operator that computes it; inputs and constants are operators, too.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.owner
+            x{Host2DeviceCopy}
+        """
+        return self.graph.operator(self.graph.owner(self._number))
+
+    op = owner  # as variables of ``core.tensor.megbrain_graph`` have it
+
+    @property
+    def users(self) -> list["OpNode"]:
+        """The operators that read it.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> y = F.relu(x)
+            >>> [op.type for op in x.users]
+            ['Elemwise']
+        """
+        return [self.graph.operator(number) for number in self.graph.readers(self._number)]
+
+    @property
+    def partial_shape(self) -> tuple[int, ...] | None:
+        """Size of each axis; None if they are known only at run time.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.partial_shape
+            (2, 3)
+        """
+        try:
+            return self._tuple_shape
+        except RuntimeError:
+            return None
+
+    @property
+    def shape(self):
+        """As ``partial_shape``; after ``set_symbolic_shape(True)`` a VarNode."""
+        return _mge.ops.shape_of(self) if state.symbolic_shape else self.partial_shape
+
+    def shapeof(self, axis: int) -> "VarNode":
+        """The size of one axis, as a variable that follows the inputs.
+
+        Args:
+            axis: which one.
+        Returns:
+            VarNode, int32, shape ``(1,)``.
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.shapeof(1).numpy()
+            array([3], dtype=int32)
+        """
+        return _mge.ops.shape_of(self)[axis].reshape(1)
+
+    def _plain(self) -> "VarNode":
+        return self if self._meaning is None else self.graph.plain(self._number)
+
+    def _reset(self, other) -> None:
+        """Make this object represent the other value."""
+        self.graph.rebind(self, self.graph.id_of(Tensor(other)))
+
+    @classmethod
+    def load(cls, sym_var, owner_opr: "OpNode | None" = None) -> "VarNode":
+        """The variable itself; see ``VarNode``."""
+        return cls(sym_var)
+
+    def __copy__(self) -> "VarNode":
+        return self
+
+    def __deepcopy__(self, memo):
+        return self.__reduce_ex__(memo)
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            "a VarNode is a part of a graph and cannot be copied alone: dump the Network"
+        )
+
+    def __repr__(self) -> str:
+        return f"VarNode:{self.name}"
+
+    __str__ = __repr__
+    __hash__ = Tensor.__hash__
+
+
+def _not_in_place(self, other):
+    return NotImplemented
+
+
+# `y += 1` rebinds the name to another value; the variable itself does not change.
+for _name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor".split():
+    setattr(VarNode, f"__i{_name}__", _not_in_place)
+
+
+class OpNode(NetworkNode):
+    """An operator of a graph, an input, or a constant; ``params`` are its parameters by name.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> op = F.relu(x).owner
+        >>> isinstance(op, OpNode), op.type, op.inputs
+        (True, 'Elemwise', (VarNode:x,))
+        >>> op.name, OpNode.load(op) is op
+        ('relu#1', True)
+    """
+
+    _has_params = True  # inputs and constants have no params
+    _replaced_by: "OpNode | None" = None
+
+    @property
+    def name(self) -> str:
+        """Its name; never empty."""
+        return self.graph.operator_name(self._number)
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self.graph.set_operator_name(self._number, name)
+
+    @property
+    def type(self) -> str:
+        """The type: ``"Convolution"`` in a ``Network``, in other graphs ``graph_type``."""
+        return self.graph.type_of(self)
+
+    @property
+    def graph_type(self) -> str:
+        """The type in MegEngine's graphs, such as ``"ConvolutionForward"``.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> F.relu(x).owner.graph_type
+            'Elemwise'
+        """
+        name = type(self).__name__
+        kind = self.graph.operator_type(self._number)[0]
+        return name if name in CLASSES else TYPES.get(kind, kind)
+
+    @property
+    def params(self) -> Any:
+        """The parameters: a mapping, by this engine's and MegEngine's names; ``mode`` is that of
+        Elemwise and Reduce. For a graph from ``load_graph``, JSON text.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> F.relu(x).owner.params["mode"]
+            'RELU'
+        """
+        return self.graph.params_of(self)
+
+    @property
+    def inputs(self) -> tuple[VarNode, ...]:
+        """Its inputs; assignment changes the graph. For commutative operators, inputs of the graph
+        come first.
+
+        Raises:
+            ValueError: there are too few inputs, or the operator would depend on itself.
+            RuntimeError: the operator does not support them.
+        """
+        kind, mode = self.graph.operator_type(self._number)
+        found = [self.graph.variable(number) for number in self.graph.inputs_of(self._number)]
+        return tuple(sorted(found, key=_place) if kind == "Elemwise" and mode in _SORTED else found)
+
+    @inputs.setter
+    def inputs(self, variables) -> None:
+        numbers = [self.graph.number_of(variable) for variable in variables]
+        self.graph.set_inputs(self._number, numbers)
+        self.graph.refresh()
+
+    @property
+    def outputs(self) -> tuple[VarNode, ...]:
+        """Its outputs.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.owner.outputs
+            (VarNode:x,)
+        """
+        if self._replaced_by is not None:
+            return self._replaced_by.outputs
+        return tuple(map(self.graph.variable, self.graph.outputs_of(self._number)))
+
+    def add_inp_var(self, x: VarNode) -> None:
+        """Append an input to an operator with any number of inputs.
+
+        Args:
+            x: the new last input.
+        Raises:
+            RuntimeError: the operator does not support it.
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> y = F.concat([x, x])
+            >>> y.owner.add_inp_var(x)
+            >>> y.shape
+            (6, 3)
+        """
+        self.inputs = [*self.inputs, x]
+
+    @classmethod
+    def load(cls, opr: "OpNode") -> "OpNode":
+        """The operator itself, because it is a view of the graph.
+
+        Raises:
+            TypeError: ``opr`` is not an operator of this class.
+        """
+        if not isinstance(opr, cls):
+            raise TypeError(f"[{cls.__name__}.load] expected one, got {opr!r}")
+        return opr
+
+    def compile(self, graph: _OpenGraph | None = None) -> tuple[VarNode, ...]:
+        """Copy the operator, with its dependencies, into a graph.
+
+        Args:
+            graph: the target graph; None: its own.
+        Returns:
+            The outputs in that graph.
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> other = Network()
+            >>> (y,) = F.relu(x).owner.compile(other.graph)
+            >>> y.graph is other.graph
+            True
+        """
+        graph = self.graph if graph is None else graph
+        return tuple(graph.variable(graph.number_of(var)) for var in self.outputs)
+
+    @property
+    def priority(self) -> tuple[int, int]:
+        """Its position: operators run in the order of the graph, without other priorities.
+
+        Example:
+            >>> from megengine.utils.network import Network
+            >>> net = Network()
+            >>> x = net.make_input_node((2, 3), "float32", name="x")
+            >>> x.owner.priority < F.relu(x).owner.priority
+            True
+        """
+        return (0, self._number)
+
+    def __repr__(self) -> str:
+        kind, mode = self.graph.operator_type(self._number)
+        return f"{self.name}{{{kind}{':' * bool(mode)}{mode}}}"
+
+
+class ReadOnlyOpNode(OpNode):
+    """An operator without its own class in MegEngine.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> isinstance(x.owner, ReadOnlyOpNode)
+        False
+    """
+
+
+def _place(variable: VarNode) -> tuple[int, int]:
+    kind, _ = variable.graph.operator_type(variable.owner._number)
+    return (0, variable._number) if kind == "Host2DeviceCopy" else (1, 0)
+
+
+class RNGOpr(OpNode):
+    """An operator that draws random numbers.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> isinstance(x.owner, RNGOpr)
+        False
+    """
+
+
+# The module in which users find classes that are made on first use.
+_HOME = f"{__package__}.network_node"
+_classes: dict[str, type[OpNode]] = {}
+
+
+def add_classes(*classes: type[OpNode]) -> None:
+    """Declare the classes of the operators of these names."""
+    _classes.update({kind.__name__: kind for kind in classes})
+
+
+def class_of(kind: str) -> type[OpNode]:
+    """The class of the operators of a type.
+
+    Args:
+        kind: the type in MegEngine's files, such as ``"Convolution"``.
+    """
+    name = operator_class(kind)
+    if name not in _classes:
+        base = ReadOnlyOpNode if name not in CLASSES else OpNode
+        _classes[name] = _derived(name, RNGOpr if kind.endswith("RNG") else base)
+    return _classes[name]
+
+
+def _derived(name: str, base: type) -> type[OpNode]:
+    doc = f"An operator of MegEngine's type {name}."
+    doc += f"\n\n    Example:\n        >>> issubclass({name}, OpNode)\n        True\n    "
+    return type(name, (base,), {"__module__": _HOME, "__doc__": doc})
