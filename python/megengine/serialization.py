@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from . import _mge
 from .device import get_default_device
 from .files import safetensors_files, torch_files
 from .files.graph_records import record_class
@@ -202,28 +203,23 @@ class _PatientUnpickler(_Watching, pickle._Unpickler):
     dispatch[pickle.BUILD[0]] = load_build
 
 
-_MODEL = (
-    "a model, as the dump of a traced function writes it, which"
-    " megengine.utils.network.Network.load and megenginelite read"
-)
 # First bytes of files of other programs.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive, as NumPy writes them (.npz), or a checkpoint that is cut off",
     b"\x93NUMPY": "an array of NumPy's (.npy)",
     b"\x89HDF": "an HDF5 file",
     b"\x1f\x8b": "compressed by gzip",
-    b"\x89MGE\r\n": _MODEL,
-    b"mgbtest0": _MODEL,
-    b"MGBC": _MODEL,
-    b"MGBS": _MODEL,
 }
-_MODEL_AT_8 = b"mgv2"  # in MegEngine's newer models, after two lengths
 
 
 def _damage(start: bytes, error: Exception) -> DamagedFileError:
     kind = next((kind for magic, kind in _FOREIGN.items() if start.startswith(magic)), None)
-    if kind or start[8:] == _MODEL_AT_8:
-        kind = kind or _MODEL
+    if _mge.starts_like_model(start):
+        kind = (
+            "a model, as the dump of a traced function writes it, which"
+            " megengine.utils.network.Network.load and megenginelite read"
+        )
+    if kind:
         return DamagedFileError(f"[load] the file is {kind}, nothing that megengine.save wrote")
     what = str(error) or type(error).__name__
     return DamagedFileError(
@@ -277,11 +273,11 @@ def _load_plain(stream, label: str):
 def _first_bytes(stream) -> bytes:
     """The first bytes of a stream, as far as they are available without reading further."""
     if hasattr(stream, "peek"):
-        return stream.peek(12)[:12]
+        return stream.peek(16)[:16]
     if not getattr(stream, "seekable", bool)():
         return b""
     place = stream.tell()
-    start = stream.read(12)
+    start = stream.read(16)
     stream.seek(place)
     return start
 

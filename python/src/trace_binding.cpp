@@ -545,6 +545,14 @@ void add_reading(nb::module_& module) {
             return std::make_shared<LoadedModel>(std::move(model));
         },
         nb::arg("path"), "Reads a model file of any kind: .mge, MegEngine, packed or ONNX.");
+    module.def(
+        "starts_like_model",
+        [](const nb::bytes& start) {
+            auto kind = recognise_model({static_cast<const std::byte*>(start.data()), start.size()});
+            return kind && *kind != ModelKind::onnx;
+        },
+        nb::arg("start"),
+        "True if the first bytes of a file are those of a model. ONNX models have no such signature.");
     module.def("onnx_rows", &onnx::known_operators,
                "Returns the supported ONNX operators as (name, first version, last version).");
     module.def("onnx_counterparts", &onnx_counterparts,

@@ -347,6 +347,7 @@ def test_damaged_and_foreign_files_have_different_errors(tmp_path):
             ((models / name).read_bytes(), "a model, .*Network.load and megenginelite")
             for name in ("attention.v1.mge", "attention.v2.mge", "attention.testcase.mge")
         ),
+        (b"packed_model" + bytes(20), "a model, .*Network.load and megenginelite"),
         (b"some text\n", "damaged"),
     ):
         with pytest.raises(DamagedFileError, match=kind):
