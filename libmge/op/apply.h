@@ -69,15 +69,6 @@ private:
     Tensors list_;
 };
 
-template <size_t>
-using TensorArg = const Tensor&;
-
-template <class O>
-inline constexpr bool is_variadic_op = O::inputs.back().kind == InputKind::variadic
-                                       || O::inputs.back().variadic_host;
-template <class O>
-inline constexpr bool has_one_output = O::outputs.size() == 1 && !O::info.traits.variadic_outputs;
-
 // A C++ function made from an operator: softmax(x, {.axis = 1}); conv2d(x, w, {…}) or conv2d(x, w, bias,
 // residual, {…}); concat({a, b}, {.axis = 1}). One output: Tensor; several: Tensors.
 template <class O, bool OneOutput = true>

@@ -17,8 +17,6 @@ using NumberTypes = Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t,
 // All types except narrow ones, which have no C++ type (narrow.h).
 using AllTypes = Types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, Half,
                        BFloat16, float, double>;
-// The types of DTypes::common.
-using CommonNumberTypes = Types<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, Half, BFloat16, float>;
 template <class T>
 inline constexpr bool is_common_type = is_among(DTypeOf<T>, DTypes::common);
 
