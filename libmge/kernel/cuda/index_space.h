@@ -7,6 +7,17 @@
 
 namespace mge::cuda {
 
+// Numbers and offsets up to this fit into 31 bits.
+inline constexpr int64_t most_small = (int64_t(1) << 31) - 1;
+
+// The distance of the farthest element from the first.
+inline int64_t reach_of(const int64_t* extent, const int64_t* stride, int axes) {
+    int64_t reach = 0;
+    for (int axis = 0; axis < axes; ++axis)
+        reach += (extent[axis] - 1) * (stride[axis] < 0 ? -stride[axis] : stride[axis]);
+    return reach;
+}
+
 // Elements are numbered row by row: axis 0 is the innermost.
 template <int operands>
 struct IndexSpace {
@@ -26,14 +37,9 @@ struct IndexSpace {
     }
     // Called after the last axis. Kernels do not support an empty space.
     void close() {
-        constexpr int64_t most = int64_t(1) << 31;
-        is_small = numel < most;
-        for (int i = 0; i < operands; ++i) {
-            int64_t reach = 0;
-            for (int axis = 0; axis < axes; ++axis)
-                reach += (extent[axis] - 1) * (stride[i][axis] < 0 ? -stride[i][axis] : stride[i][axis]);
-            is_small = is_small && reach < most;
-        }
+        is_small = numel <= most_small;
+        for (int i = 0; i < operands; ++i)
+            is_small = is_small && reach_of(extent, stride[i], axes) <= most_small;
         for (int axis = 0; is_small && numel && axis < axes; ++axis) divisor[axis] = divisor_of(extent[axis]);
     }
 };

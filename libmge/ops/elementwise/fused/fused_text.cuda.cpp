@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "libmge/kernel/cuda/index_space.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/elementwise.cuda.h"
 #include "libmge/ops/elementwise/where.h"
@@ -156,16 +157,11 @@ int pack_of(const FusedPlan& plan) {
 }
 
 bool has_small_offsets(const FusedPlan& plan) {
-    constexpr int64_t most = int64_t(1) << 31;
     auto& x = plan.arguments;
     int64_t furthest = x.numel;
-    for (size_t i = 0; i < plan.reads.size(); ++i) {
-        int64_t reach = 0;
-        for (int loop = 0; loop < x.loops; ++loop)
-            reach += (x.extent[loop] - 1) * std::abs(x.stride[i][loop]);
-        furthest = std::max(furthest, reach);
-    }
-    return furthest < most;
+    for (size_t i = 0; i < plan.reads.size(); ++i)
+        furthest = std::max(furthest, cuda::reach_of(x.extent, x.stride[i], x.loops));
+    return furthest <= cuda::most_small;
 }
 
 // The text of a program (kernel/cuda/fused.cuh).
