@@ -44,8 +44,7 @@ struct ExchangingScope {
 };
 
 PerProcess<std::shared_ptr<Communicator>>& own_communicator() {
-    static PerProcess<std::shared_ptr<Communicator>> own(
-        [](auto*) { return std::make_unique<std::shared_ptr<Communicator>>(); });
+    static PerProcess<std::shared_ptr<Communicator>> own;
     return own;
 }
 

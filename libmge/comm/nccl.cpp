@@ -38,8 +38,7 @@ size_t size_of(NcclType type) {
 }
 
 PerProcess<std::shared_ptr<Nccl>>& own_nccl() {
-    static PerProcess<std::shared_ptr<Nccl>> own(
-        [](auto*) { return std::make_unique<std::shared_ptr<Nccl>>(); });
+    static PerProcess<std::shared_ptr<Nccl>> own;
     return own;
 }
 

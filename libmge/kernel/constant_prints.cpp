@@ -23,13 +23,8 @@ struct PrintTable {
     std::map<const void*, KnownConstant> constants;  // by address
 };
 
-PrintTable& print_table() {
-    // Never destroyed, because objects of static life may be destroyed later.
-    static auto& tables = *std::make_unique<PerProcess<PrintTable>>([](PrintTable*) {
-                               return std::make_unique<PrintTable>();
-                           }).release();
-    return tables.get();
-}
+// Objects of static life may be destroyed later.
+PrintTable& print_table() { return lasting_per_process<PrintTable>(); }
 
 }  // namespace
 

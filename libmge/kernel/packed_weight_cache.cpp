@@ -101,7 +101,7 @@ PackedWeightCache* PackedWeightCache::of_user(const std::string& model) {
         std::mutex mutex;
         std::map<std::string, std::unique_ptr<PackedWeightCache>> by_model;
     };
-    static PerProcess<OfUser> caches([](OfUser*) { return std::make_unique<OfUser>(); });
+    static PerProcess<OfUser> caches;
     auto& of_user = caches.get();
     if (!of_user.folder) return nullptr;
     std::lock_guard lock(of_user.mutex);

@@ -178,8 +178,7 @@ private:
     // The thread's next task instead of a run; empty: a run.
     std::function<void()> pending_;
     mge::RunTurn turn_;
-    mutable mge::PerProcess<std::recursive_mutex> calls_{
-        [](std::recursive_mutex*) { return std::make_unique<std::recursive_mutex>(); }};
+    mutable mge::PerProcess<std::recursive_mutex> calls_;
     // Last: its thread ends before the members that it uses.
     mge::Worker worker_{[this] { work(); }};
 };

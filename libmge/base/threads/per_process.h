@@ -21,7 +21,7 @@ template <class T>
 class PerProcess {
 public:
     using Make = std::function<std::unique_ptr<T>(T* of_parent)>;
-    explicit PerProcess(Make make)
+    explicit PerProcess(Make make = [](T*) { return std::make_unique<T>(); })
         : make_(std::move(make)),
           current_(std::make_unique<Entry>(fork_generation(), make_(nullptr)).release()) {}
     PerProcess(const PerProcess&) = delete;
@@ -51,5 +51,13 @@ private:
     Make make_;
     std::atomic<Entry*> current_;
 };
+
+// Returns this process's T, which is never destroyed: objects of static life, or libraries that are unloaded
+// first, may be used after main().
+template <class T>
+T& lasting_per_process() {
+    static auto& value = *std::make_unique<PerProcess<T>>().release();
+    return value.get();
+}
 
 }  // namespace mge

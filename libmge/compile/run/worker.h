@@ -32,7 +32,7 @@ private:
     void work(State& state);
 
     std::function<void()> task_;
-    PerProcess<State> state_{[](State*) { return std::make_unique<State>(); }};
+    PerProcess<State> state_;
 };
 
 }  // namespace mge

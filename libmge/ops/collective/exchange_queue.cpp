@@ -23,7 +23,7 @@ void stop_if_cancelled() {
 }  // namespace
 
 ExchangeQueue& ExchangeQueue::of_process() {
-    static PerProcess<ExchangeQueue> queue([](auto*) { return std::make_unique<ExchangeQueue>(); });
+    static PerProcess<ExchangeQueue> queue;
     return queue.get();
 }
 

@@ -42,8 +42,7 @@ struct GradientReduction {
 class GradientReductions {
 public:
     static GradientReductions& of_process() {
-        static PerProcess<GradientReductions> all(
-            [](auto*) { return std::make_unique<GradientReductions>(); });
+        static PerProcess<GradientReductions> all;
         return all.get();
     }
     std::shared_ptr<GradientReduction> find_or_make(const std::string& name) {

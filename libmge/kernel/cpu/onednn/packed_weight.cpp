@@ -85,7 +85,7 @@ struct Table {
 
 Table& table() {
     // A child made by fork() shares neither its parent's later packing nor its lock.
-    static PerProcess<Table> tables([](Table*) { return std::make_unique<Table>(); });
+    static PerProcess<Table> tables;
     return tables.get();
 }
 
@@ -103,13 +103,8 @@ private:
     size_t next_ = 0;
 };
 
-// Never destroyed, because oneDNN may be unloaded before.
-LastReorders& last_reorders() {
-    static auto& last = *std::make_unique<PerProcess<LastReorders>>([](LastReorders*) {
-                             return std::make_unique<LastReorders>();
-                         }).release();
-    return last.get();
-}
+// oneDNN may be unloaded before objects of static life are destroyed.
+LastReorders& last_reorders() { return lasting_per_process<LastReorders>(); }
 
 void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
     if (bytes(to) < worth_generating && copy_blocked(from, source, to, target)) return;

@@ -128,7 +128,7 @@ struct Table {
 };
 
 Table& table() {
-    static PerProcess<Table> tables([](Table*) { return std::make_unique<Table>(); });
+    static PerProcess<Table> tables;
     return tables.get();
 }
 
