@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -168,27 +168,9 @@ def save(
         "extra": dict(extra or {}),
     }
     text = json.dumps(described, default=_plain)
-
-    def write_part() -> None:
-        for kind, mine in shares.items():
-            if mine:
-                _write_tensors(part / _shard_name(kind, writers.rank, writers.count), mine)
-        if own:
-            _write_tensors(part / _own_name(writers.rank), own)
-        state = json.dumps(random.get_rng_state(), default=_plain)
-        _write(part / f"random-{writers.rank + 1:05d}.json", state.encode())
-
-    def finish() -> None:
-        for kind in tensors:
-            _write_index(part, kind)
-        _write(part / _STATE, text.encode())
-        _sync_folder(part)
-        _rename(part, final)
-        _sync_folder(folder)
-
     writers.first(lambda: _begin(folder, part))
-    writers.together(write_part)
-    writers.first(finish)
+    writers.together(lambda: _write_part(part, writers, shares, own))
+    writers.first(lambda: _finish(part, final, tensors, text))
     if keep and writers.rank == 0:
         for old in sorted(_complete(folder).items())[:-keep]:
             shutil.rmtree(old[1], ignore_errors=True)
@@ -216,6 +198,27 @@ def _begin(folder: Path, part: Path) -> None:
     for left in folder.glob(".step-*.part"):
         shutil.rmtree(left)
     part.mkdir()
+
+
+def _write_part(part: Path, writers: _Writers, shares: Mapping, own: dict[str, Any]) -> None:
+    """Write the files of this process."""
+    for kind, mine in shares.items():
+        if mine:
+            _write_tensors(part / _shard_name(kind, writers.rank, writers.count), mine)
+    if own:
+        _write_tensors(part / _own_name(writers.rank), own)
+    state = json.dumps(random.get_rng_state(), default=_plain)
+    _write(part / f"random-{writers.rank + 1:05d}.json", state.encode())
+
+
+def _finish(part: Path, final: Path, kinds: Iterable[str], text: str) -> None:
+    """Write what describes all files, and give the folder its name."""
+    for kind in kinds:
+        _write_index(part, kind)
+    _write(part / _STATE, text.encode())
+    _sync_folder(part)
+    _rename(part, final)
+    _sync_folder(final.parent)
 
 
 def _model_tensors(model) -> dict[str, Any]:

@@ -221,14 +221,7 @@ def init_process_group(
         *place, device, str(backend), device_type, (launch.master_ip or "localhost", launch.port)
     )
     if launch.world_size > 1:
-        record = os.environ.get("MGE_DISTRIBUTED_RECORD", "")
-        process.meeting = meet(launch, str(backend), is_served, timeout, record)
-        process.server = process.meeting.server
-        if record:
-            _write_record_on_signal()
-        atexit.register(_leave, process)
-        set_default_device(f"{device_type}{device}")
-        random.seed(seed_of_time() + launch.rank)
+        _join(process, launch, is_served, timeout)
     if backend == "nccl" and "gpu" in (device_type, what_is_xpu()) and device_type != "cpu":
         _mge.open_nccl(_nccl_library(), time_limit(timeout))
         process.has_nccl = True
@@ -250,6 +243,18 @@ def _launch_of(
     if not 0 <= rank < world_size:
         raise ValueError(f"[init_process_group] rank must be below {world_size}, got {rank}")
     return Launch(rank, world_size, rank, "", master_ip, port), True
+
+
+def _join(process: _Process, launch: Launch, is_served: bool, timeout: float | None) -> None:
+    """Meet the other processes, and prepare this one for work beside them."""
+    record = os.environ.get("MGE_DISTRIBUTED_RECORD", "")
+    process.meeting = meet(launch, process.backend, is_served, timeout, record)
+    process.server = process.meeting.server
+    if record:
+        _write_record_on_signal()
+    atexit.register(_leave, process)
+    set_default_device(f"{process.device_type}{process.device}")
+    random.seed(seed_of_time() + launch.rank)
 
 
 def _nccl_library() -> str:
