@@ -169,6 +169,14 @@ def test_places_in_images_with_channels_last_are_rounded(dtype):
         np.testing.assert_allclose(moved.numpy(), wanted, rtol=1e-5)
 
 
+def test_places_in_other_images_are_exact():
+    x = np.random.RandomState(4).randint(-99, 99, (1, 6, 7, 3)).astype("int8")
+    mat = Tensor([[[0.9, 0.13, 0.4], [-0.11, 1.05, 0.7]]])
+    planes = Tensor(x.transpose(0, 3, 1, 2))
+    exact = F.warp_affine(planes, mat, (4, 5), format="NCHW").numpy().transpose(0, 2, 3, 1)
+    np.testing.assert_array_equal(F.warp_affine(Tensor(x), mat, (4, 5)).numpy(), exact)
+
+
 def test_affine_matrices_of_images_with_channels_last_have_gradients():
     x = randn(1, 6, 7, 2)
     grads = []

@@ -105,7 +105,8 @@ def _homogeneous_places(height: int, width: int) -> np.ndarray:
 
 def _is_in_steps(inp: Tensor, format: str) -> bool:
     """Whether MegEngine leaves the images to OpenCV, which rounds positions."""
-    return format == "NHWC" and inp.ndim == 4 and inp._tuple_shape[3] <= 3
+    is_known = inp.dtype in (np.float32, np.uint8)
+    return is_known and format == "NHWC" and inp.ndim == 4 and inp._tuple_shape[3] <= 3
 
 
 def _sample_in_steps(
@@ -163,8 +164,8 @@ def warp_affine(
         border_val: the constant of border mode ``"constant"``.
         format: ``"NHWC"`` or ``"NCHW"``.
     Returns:
-        (N, *out_shape, C), or (N, C, *out_shape). Positions in images with the format ``"NHWC"``
-        and up to three channels are rounded to 1/32 pixel.
+        (N, *out_shape, C), or (N, C, *out_shape). Positions in images of float32 or uint8 with
+        the format ``"NHWC"`` and up to three channels are rounded to 1/32 pixel.
     Raises:
         RuntimeError: the shapes do not fit, or a mode or the format is unknown.
     Example:

@@ -42,11 +42,12 @@ Tensor seen_through(const Tensor& x, const Tensor& map, const Tensor& image, uin
     return format == channels_last ? ops::transpose(y, {.pattern = {0, 2, 3, 1}}) : y;
 }
 
-// For images with up to three channels in the last axis, MegEngine uses OpenCV: positions are multiples of
-// 1/32 pixel, and integers are rounded half up.
+// For images of float32 or uint8 with up to three channels in the last axis, MegEngine uses OpenCV: positions
+// are multiples of 1/32 pixel, and integers are rounded half up.
 constexpr double steps = 32, affine_steps = 1024;
 bool is_in_steps(const Tensor& x, uint32_t format) {
-    return format == channels_last && rank_of(x) == 4 && x.shape()[3] <= 3;
+    bool is_known = x.dtype() == DType::f32 || x.dtype() == DType::u8;
+    return is_known && format == channels_last && rank_of(x) == 4 && x.shape()[3] <= 3;
 }
 
 Tensor seen_in_steps(const Tensor& x, const Tensor& map, const Tensor& image, const ops::RemapParams& p) {
