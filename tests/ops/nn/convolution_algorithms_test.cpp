@@ -234,6 +234,19 @@ TEST(Conv2d, ComputesStridedWindows) {
     for (auto& c : cases) expect_computes("gathered", c, channel_blocks());
 }
 
+// Where oneDNN has no generated kernels, gathered windows replace its scalar loops: few channels, few and many
+// pixels.
+TEST(Conv2d, GathersAllWindowsWithoutAFastLibrary) {
+    if (cpu_isa() >= Isa::sse4) GTEST_SKIP() << "oneDNN is faster on this machine";
+    const ConvCase cases[] = {
+        {{1, 16, 20, 19}, {16, 16, 3, 3}, {.padding = {1, 1}, .activation = Activation::relu}},
+        {{1, 8, 33, 31}, {12, 8, 5, 5}, {.stride = {2, 2}, .padding = {2, 2}}},
+        {{1, 24, 3, 2}, {40, 24, 2, 2}, {.activation = Activation::hswish}},
+        {{1, 32, 3, 3}, {8, 32, 1, 1}, {.stride = {2, 2}}},
+    };
+    for (auto& c : cases) expect_computes("gathered", c, channel_blocks());
+}
+
 // Rows that fill vectors and rows that do not, rows by themselves and together; blocks of channels in pairs,
 // one that is left, one that is not full; images that have to be copied and such that do not.
 TEST(Conv2d, ComputesSmallImages) {

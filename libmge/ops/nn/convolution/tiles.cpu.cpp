@@ -14,6 +14,7 @@
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/kernel/packed_values.h"
+#include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 
 namespace mge::ops {
@@ -29,6 +30,19 @@ constexpr size_t cache_bytes = 512 << 10;
 constexpr int64_t narrow_columns = 8;
 
 constexpr size_t alignment_floats = 16;
+
+// The algorithms for a tile. Winograd is not among them: it computes several rows at once, which a tile may
+// not have, and transforms the weights each time. Where oneDNN has no fast kernels, our own compute tiles in
+// blocks of channels.
+KernelList tile_kernels() {
+    static const Algorithm list[] = {pointwise_conv2d(), gathered_conv2d(), depthwise_conv2d(),
+                                     onednn_conv2d()};
+    return has_fast_library() ? KernelList(list).last(1) : KernelList(list);
+}
+
+// A candidate's id: its algorithm among tile_kernels(), and below the id that this gave it.
+constexpr int kernel_shift = 32;
+constexpr uint64_t own_id = (uint64_t(1) << kernel_shift) - 1;
 
 // One image as rows of pixels: what is outside of height and width, and what is inside of them.
 struct Planes {
@@ -90,9 +104,12 @@ Tile choose_tile(const Problem& p, const ConvGeometry& g) {
         std::max(images / part_of_images, std::min(weights / part_of_weights, cache_bytes / 4)), cache_bytes);
     // oneDNN's kernels copy plain images.
     bool copies = p.inputs[0].layout.is_plain() && p.outputs[0].layout.is_plain();
+    bool gathers = !has_fast_library() && g.groups == 1 && p.inputs[0].layout == channel_blocks();
     auto bytes = [&](const Tile& t) {
-        return size_t(g.groups * (g.ic * t.in[0] * t.in[1] + g.oc * t.out[0] * t.out[1])) * sizeof(float) *
-               (copies ? 2 : 1);
+        int64_t pixels = t.out[0] * t.out[1];
+        int64_t floats = g.groups * (g.ic * t.in[0] * t.in[1] + g.oc * pixels) * (copies ? 2 : 1);
+        if (gathers) floats += g.ic * g.kernel[0] * g.kernel[1] * pixels;
+        return size_t(floats) * sizeof(float);
     };
     Pair out = g.out;
     while (bytes(tile_of(g, out)) > limit) {
@@ -123,17 +140,26 @@ Support supports(const Problem& p) {
     Tile tile = choose_tile(p, g);
     if (g.n == 1 && tile.out == g.out) return {"the image is one tile"};
     TileProblem inner(p, g, tile);
-    return onednn_conv2d().supports(inner.problem);
+    Support support;
+    for (auto& kernel : tile_kernels())
+        if (support = kernel.supports(inner.problem); support) break;
+    return support;
 }
 
 std::vector<Candidate> candidates(const Problem& p) {
     ConvGeometry g = forward_geometry(p);
     TileProblem inner(p, g, choose_tile(p, g));
     std::vector<Candidate> result;
-    for (auto& candidate : onednn_conv2d().candidates(inner.problem)) {
-        // Winograd computes several rows at once, which a tile may not have.
-        if (candidate.name.find("wino") != std::string::npos) continue;
-        result.push_back({std::string(prefix) + candidate.name, candidate.id, candidate.attributes});
+    KernelList kernels = tile_kernels();
+    for (size_t i = 0; i < kernels.size(); ++i) {
+        auto& kernel = kernels[i];
+        if (!kernel.supports(inner.problem)) continue;
+        std::vector<Candidate> members{{kernel.name, 0, kernel.attributes}};
+        if (kernel.candidates) members = kernel.candidates(inner.problem);
+        for (auto& member : members)
+            if (member.name.find("wino") == std::string::npos)
+                result.push_back({std::string(prefix) + member.name, uint64_t(i) << kernel_shift | member.id,
+                                  member.attributes});
     }
     return result;
 }
@@ -145,6 +171,7 @@ struct State {
     Planes x, y;
     bool has_residual;
     PackedValues<float> weight, bias;
+    const Algorithm* kernel;
     Prepared inner;
     size_t y_offset, inner_offset;  // floats of the workspace
 };
@@ -178,9 +205,10 @@ Prepared prepare(const PrepareContext& context) {
     std::vector<const void*> constants(p.inputs.size());
     constants[1] = s.weight.data();
     if (p.has_input(2)) constants[2] = s.bias.data();
-    Candidate candidate{context.candidate.name.substr(prefix.size()), context.candidate.id,
+    Candidate candidate{context.candidate.name.substr(prefix.size()), context.candidate.id & own_id,
                         context.candidate.attributes};
-    s.inner = onednn_conv2d().prepare({inner.problem, candidate, constants, context.select});
+    s.kernel = &tile_kernels()[context.candidate.id >> kernel_shift];
+    s.inner = s.kernel->prepare({inner.problem, candidate, constants, context.select});
     s.y_offset = aligned(s.x.outer * s.tile.in[0] * s.tile.in[1] * s.x.inner);
     s.inner_offset = s.y_offset + aligned(s.y.outer * s.tile.out[0] * s.tile.out[1] * s.y.inner);
     size_t workspace = s.inner_offset * sizeof(float) + s.inner.workspace();
@@ -268,8 +296,8 @@ void run_tile(const State& s, const Place& place, const Launch& launch) {
     std::array<const void*, 4> inputs{x, s.weight.data(), s.bias.empty() ? nullptr : s.bias.data(),
                                       s.has_residual ? y : nullptr};
     std::array<void*, 1> outputs{y};
-    onednn_conv2d().run(s.inner,
-                        {{inputs.data(), launch.inputs.size()}, outputs, x + s.inner_offset, launch.threads});
+    s.kernel->run(s.inner,
+                  {{inputs.data(), launch.inputs.size()}, outputs, x + s.inner_offset, launch.threads});
     store_output(s, place, y, launch.out<H>(0), launch.threads);
 }
 
