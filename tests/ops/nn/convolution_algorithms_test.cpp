@@ -28,16 +28,17 @@ Tensor by_reference(const typename Op::Params& params, const Tensors& inputs) {
     return run_candidate(list.back(), problem, inputs)[0];
 }
 
-// One of our own algorithms, by name, on images in the layout `name`.
+// One of our own algorithms, by name, on images in the layout `name`, or x in `name_of_x`.
 void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_view name,
-                     uint32_t constant_inputs = 2) {
+                     uint32_t constant_inputs = 2, std::string_view name_of_x = {}) {
     for (int threads : {1, 2, 3}) {
         Layout layout = Layout::named(name);
         Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
         TensorSpec plain[] = {x.spec(), weight.spec()};
         Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
         Tensor bias = random_tensor({1, shape[1], 1, 1}), residual = random_tensor(shape);
-        Tensors inputs{reordered(x, layout), weight, bias, reordered(residual, layout)};
+        Layout layout_of_x = name_of_x.empty() ? layout : Layout::named(name_of_x);
+        Tensors inputs{reordered(x, layout_of_x), weight, bias, reordered(residual, layout)};
         TensorSpecs specs;
         for (auto& t : inputs) specs.push_back(t.spec());
         TensorSpec out{DType::f32, shape, layout};
@@ -234,7 +235,7 @@ TEST(Conv2d, ComputesStridedWindows) {
     for (auto& c : cases) expect_computes("gathered", c, channel_blocks());
 }
 
-// Where oneDNN has no generated kernels, gathered windows replace its scalar loops: few channels, few and many
+// Gathered windows replace oneDNN's scalar loops if it has no generated kernels: few channels, few and many
 // pixels.
 TEST(Conv2d, GathersAllWindowsWithoutAFastLibrary) {
     if (cpu_isa() >= Isa::sse4) GTEST_SKIP() << "oneDNN is faster on this machine";
@@ -245,6 +246,22 @@ TEST(Conv2d, GathersAllWindowsWithoutAFastLibrary) {
         {{1, 32, 3, 3}, {8, 32, 1, 1}, {.stride = {2, 2}}},
     };
     for (auto& c : cases) expect_computes("gathered", c, channel_blocks());
+}
+
+// The first convolution of a network: a plain image of few channels becomes one in blocks.
+TEST(Conv2d, GathersPlainWindowsWithoutAFastLibrary) {
+    if (cpu_isa() >= Isa::sse4) GTEST_SKIP() << "oneDNN is faster on this machine";
+    const ConvCase cases[] = {
+        {{1, 3, 31, 33},
+         {24, 3, 3, 3},
+         {.stride = {2, 2}, .padding = {1, 1}, .activation = Activation::relu6}},
+        {{1, 3, 23, 22},
+         {17, 3, 7, 7},
+         {.stride = {2, 2}, .padding = {3, 3}, .activation = Activation::silu}},
+        {{1, 1, 6, 5}, {8, 1, 2, 5}, {.padding = {4, 1}, .dilation = {3, 1}}},
+        {{1, 7, 4, 9}, {9, 7, 1, 1}, {.activation = Activation::hswish}},
+    };
+    for (auto& c : cases) expect_computes("gathered", c, channel_blocks(), 2, "nchw");
 }
 
 // Rows that fill vectors and rows that do not, rows by themselves and together; blocks of channels in pairs,

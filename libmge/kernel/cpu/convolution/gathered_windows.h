@@ -20,6 +20,11 @@ struct GatheredWindows {
 // Blocks of input channels [first, last).
 void gather_windows(const GatheredWindows& shape, const float* x, float* y, int64_t first, int64_t last);
 
+// The same from a plain image of any number of channels, for blocks [first, last) of the result's channels.
+// `block` of them are side by side; the last one is filled with zeros.
+void gather_plain_windows(const GatheredWindows& shape, int64_t block, const float* x, float* y,
+                          int64_t first, int64_t last);
+
 // Function compiled once per instruction set.
 using GatherWindows = void (*)(const GatheredWindows&, const float*, float*, int64_t, int64_t);
 

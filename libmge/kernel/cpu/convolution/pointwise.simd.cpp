@@ -18,8 +18,13 @@ namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 constexpr int panel_vectors = 2;
 constexpr int64_t panel_channels = panel_vectors * lanes;
-// Twice as many sums, a panel's weights and one pixel fit the registers.
+// Twice as many sums, a panel's weights and one pixel fit the registers; on Arm, which has 32 as AVX-512 has,
+// the pixels of a tile.
+#if HWY_TARGET == HWY_NEON
+constexpr int max_rows = 8;
+#else
 constexpr int max_rows = lanes == 16 ? 14 : 6;
+#endif
 // Pixels of a strip, which all panels of weights pass by: a second cache of 512 KiB has half of them and two
 // panels.
 constexpr int64_t strip_floats = 1 << 16;
@@ -60,6 +65,44 @@ HWY_INLINE void add_channel(const float* x, const float* const (&weight)[V], int
     }
 }
 
+// The same for all channels of a block.
+#if HWY_TARGET == HWY_NEON
+template <int I, int R, int V>
+HWY_INLINE void add_lane(const Vec (&pixels)[R], const float* const (&weight)[V], int64_t k,
+                         Vec (&sums)[R][V]) {
+    const Channels f;
+    Vec column[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(f, weight[v] + (k + I) * block);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v)
+            sums[r][v] = hn::MulAdd(hn::Broadcast<I>(pixels[r]), column[v], sums[r][v]);
+}
+// A product with one number of a vector is one instruction, without a vector of copies.
+template <int R, int V>
+HWY_INLINE void add_block(const float* x, const float* const (&weight)[V], Vec (&sums)[R][V]) {
+    const Channels f;
+#pragma GCC unroll 2
+    for (int64_t k = 0; k < block; k += lanes) {
+        Vec pixels[R];
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) pixels[r] = hn::LoadU(f, x + r * block + k);
+        add_lane<0>(pixels, weight, k, sums);
+        add_lane<1>(pixels, weight, k, sums);
+        add_lane<2>(pixels, weight, k, sums);
+        add_lane<3>(pixels, weight, k, sums);
+    }
+}
+#else
+template <int R, int V>
+HWY_INLINE void add_block(const float* x, const float* const (&weight)[V], Vec (&sums)[R][V]) {
+#pragma GCC unroll 8
+    for (int64_t k = 0; k < block; ++k) add_channel<R, V>(x, weight, k, sums);
+}
+#endif
+
 template <int R, int V, class Fn>
 HWY_INLINE void for_sums(Vec (&sums)[R][V], Fn fn) {
 #pragma GCC unroll 2
@@ -94,8 +137,7 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
             __builtin_prefetch(at.next_panel + fetched + (fetched < block_of_weight ? 0 : gap), 0,
                                2);  // into the second cache
         if (HWY_LIKELY(rest >= block)) {
-#pragma GCC unroll 8
-            for (int64_t k = 0; k < block; ++k) add_channel<R, V>(x, weight, k, sums);
+            add_block<R, V>(x, weight, sums);
         } else {
             for (int64_t k = 0; k < rest; ++k) add_channel<R, V>(x, weight, k, sums);
         }

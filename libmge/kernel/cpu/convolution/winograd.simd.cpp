@@ -80,7 +80,7 @@ void transform_weights(const Winograd& w, const float* weight, int vectors, int6
 // of the channels of x. The next points come from the L2 cache or beyond.
 struct Factors {
     const float *points, *weights;
-    int64_t channels;
+    int64_t channels;  // whole blocks
     bool is_first;
     const float* next_points;
 };
@@ -100,8 +100,8 @@ struct Multiply {
 #pragma GCC unroll 16
             for (int r = 0; r < R; ++r) hwy::Prefetch(a.next_points + r * depth + begin);
             const int64_t end = std::min(begin + line, a.channels);
-            for (int64_t k = begin; k < end; ++k)
-                add_products<depth>(a.points + k, a.weights + k * panel_channels, sums);
+            for (int64_t k = begin; k < end; k += products_at_once)
+                add_more_products<depth>(a.points + k, a.weights + k * panel_channels, sums);
         }
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r)

@@ -34,6 +34,39 @@ HWY_INLINE void add_products(const float* points, const float* channels, Vec (&s
     }
 }
 
+// The same for `products_at_once` numbers of each row and as many lines of channels.
+#if HWY_TARGET == HWY_NEON
+constexpr int64_t products_at_once = 4;
+template <int I, int R, int V>
+HWY_INLINE void add_lane_products(const Vec (&points)[R], const float* channels, Vec (&sums)[R][V]) {
+    const F32 f;
+    Vec row[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) row[v] = hn::Load(f, channels + v * lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(hn::Broadcast<I>(points[r]), row[v], sums[r][v]);
+}
+// A product with one number of a vector is one instruction, without a vector of copies.
+template <int64_t gap, int R, int V>
+HWY_INLINE void add_more_products(const float* points, const float* channels, Vec (&sums)[R][V]) {
+    Vec these[R];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) these[r] = hn::LoadU(F32(), points + r * gap);
+    add_lane_products<0>(these, channels, sums);
+    add_lane_products<1>(these, channels + panel_channels, sums);
+    add_lane_products<2>(these, channels + 2 * panel_channels, sums);
+    add_lane_products<3>(these, channels + 3 * panel_channels, sums);
+}
+#else
+constexpr int64_t products_at_once = 1;
+template <int64_t gap, int R, int V>
+HWY_INLINE void add_more_products(const float* points, const float* channels, Vec (&sums)[R][V]) {
+    add_products<gap>(points, channels, sums);
+}
+#endif
+
 // Kernel::run<R, V> by vectors, then by rows, each less 1.
 template <class Kernel, int V, int... R>
 constexpr auto kernels_by_rows(std::integer_sequence<int, R...>) {
