@@ -92,6 +92,14 @@ class TestArm64:
             for side in (write, read):
                 side("load_and_run", *run)
 
+    def test_plans_of_the_other_processor_are_refused(self, here, on_arm):
+        """Each replays its own plan. That of the other one names algorithms that it lacks."""
+        run = ["shufflenet_v2_x1_0.mge", *ONCE]
+        for write, read in ((here, on_arm), (on_arm, here)):
+            write("load_and_run", *run, "--save-plan", "plan.json")
+            write("load_and_run", *run, "--replay-plan", "plan.json")
+            assert "algorithm" in read("load_and_run", *run, "--replay-plan", "plan.json", code=4)
+
     def test_each_decrypts_what_the_other_encrypted(self, here, on_arm, folder):
         (folder / "key").write_bytes(bytes(range(32)))
         key = ["--key-file", "key"]
