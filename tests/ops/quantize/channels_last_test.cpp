@@ -239,13 +239,13 @@ TEST(ChannelsLast, GivesTheLargestSums) {
     }
 }
 
-// Σ (a - zero) * weight with rows of two parts, by the product whose sums are bounded ahead.
-struct BoundedCase {
+// Σ (a - zero) * weight with rows of two parts, by a product that has numbers behind the words of its weight.
+struct CentredCase {
     int64_t part_bytes, rows, columns;
     int zero, x_spread, weight_spread;
     bool is_signed, is_constant;  // constant: all numbers are at one end
 };
-void expect_exact(const cpu::ByteProduct& product, const BoundedCase& c, std::mt19937& random) {
+void expect_exact(const cpu::ByteProduct& product, const CentredCase& c, std::mt19937& random) {
     SCOPED_TRACE(testing::Message() << "part " << c.part_bytes << ", rows " << c.rows << ", columns "
                                     << c.columns << ", zero " << c.zero << ", spreads " << c.x_spread << ' '
                                     << c.weight_spread << ", signed " << c.is_signed << ", constant "
@@ -316,6 +316,24 @@ TEST(BoundedProduct, IsExact) {
                                       x_spread, weight_spread, is_signed, is_constant},
                                      random);
                     }
+}
+
+// Parts of whole and of broken vectors, and the largest sums of either sign.
+TEST(DotProduct, IsExact) {
+    auto* product = cpu::dot_product();
+    if (!product || !product->bounds) GTEST_SKIP() << "for Arm processors with products of four bytes";
+    std::mt19937 random(12);
+    for (bool is_signed : {false, true})
+        for (int zero : {0, 3, 128, 255})
+            for (int spread : {9, 255})
+                for (int64_t part_bytes : {4, 12, 16, 28, 64})
+                    for (int64_t rows = 1; rows <= product->rows; ++rows)
+                        for (int64_t columns : {1, 8, 9, 16, 24, 32})
+                            for (bool is_constant : {false, true})
+                                expect_exact(*product,
+                                             {part_bytes, rows, columns, is_signed ? zero - 128 : zero,
+                                              spread, 128, is_signed, is_constant},
+                                             random);
 }
 
 // All numbers of 24 bits whose steps are near to a half.

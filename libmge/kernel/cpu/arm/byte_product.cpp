@@ -4,7 +4,6 @@
 namespace mge::cpu {
 
 const ByteProduct* matrix_product() { return nullptr; }
-const ByteProduct* dot_product() { return nullptr; }
 const ByteProduct* bounded_product() { return nullptr; }
 
 }  // namespace mge::cpu

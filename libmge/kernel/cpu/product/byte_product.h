@@ -23,8 +23,8 @@ struct ByteRows {
     const float* measures = nullptr;
 };
 
-// For products that add in 16 bits as far as the sums are bounded: by numbers that are stored behind the
-// words of a panel, and by others that are measured for each tile of rows.
+// For products that store numbers behind the words of a panel, as Arm's do the sums of its weight. Those that
+// add in 16 bits as far as sums are bounded also measure each tile of rows.
 struct ByteBounds {
     int64_t (*bytes_of_panel)(int64_t k);
     void (*complete_panel)(int8_t* panel, int64_t k);  // after its words are stored
@@ -52,9 +52,9 @@ struct ByteProduct {
     // If not null, the sums are those of a[r][k] - zero.
     const ByteBounds* bounds = nullptr;
 };
-// By matrix instructions (AMX), by sums of four products in vectors of 256 bits (AVX-VNNI), and by byte
-// products that are added in 16 bits (AVX2). Null if the processor does not have them; the latter two are
-// null with AVX-512, too.
+// By matrix instructions (AMX), by sums of four products in vectors of 256 bits (AVX-VNNI) or of 128 (Arm's
+// sdot), and by byte products that are added in 16 bits (AVX2). Null if the processor does not have them; the
+// latter two are null with AVX-512, too.
 const ByteProduct* matrix_product();
 const ByteProduct* dot_product();
 const ByteProduct* bounded_product();
