@@ -97,8 +97,7 @@ TEST(ByteProduct, MultipliesMatricesExactly) {
     expect_product<int8_t>(*product, product->multiply_signed, -128, 127);
 }
 
-TEST(ByteWindows, AreExact) {
-    const auto& kernel = pair_windows();
+void expect_windows(const ByteWindowKernel& kernel) {
     constexpr int64_t step = 70;
     for (bool is_signed : {false, true})
         for (int64_t channels : {1, 7, 8, 16, 33, 64})
@@ -108,12 +107,13 @@ TEST(ByteWindows, AreExact) {
                     (taps + kernel.taps_together - 1) / kernel.taps_together * kernel.taps_together;
                 const auto x = numbers<uint8_t>(size_t(step * (count + taps + 1)), 0, 255);
                 const auto factors = numbers<int16_t>(size_t(taps * byte_channels), -128, 127);
-                std::vector<int16_t> weight(size_t(padded * byte_channels));
+                std::vector<uint8_t> weight(size_t(padded * byte_channels * kernel.weight_bytes));
                 std::vector<const uint8_t*> places;
                 for (int64_t t = 0; t < padded; ++t) {
                     places.push_back(x.data() + std::min(t, taps - 1) * step);
                     for (int64_t c = 0; t < taps && c < byte_channels; ++c)
-                        weight[size_t(kernel.place_of_tap(t, c))] = factors[size_t(t * byte_channels + c)];
+                        std::memcpy(&weight[size_t(kernel.place_of_tap(t, c) * kernel.weight_bytes)],
+                                    &factors[size_t(t * byte_channels + c)], size_t(kernel.weight_bytes));
                 }
                 std::vector<int32_t> sums(size_t(count * byte_channels));
                 kernel.multiply({places, step, count, channels, is_signed, weight.data(), sums.data()});
@@ -129,6 +129,11 @@ TEST(ByteWindows, AreExact) {
                             << channels << ": " << i << ", " << c;
                     }
             }
+}
+
+TEST(ByteWindows, AreExact) {
+    expect_windows(pair_windows());
+    if (auto* dots = dot_windows()) expect_windows(*dots);
 }
 
 TEST(MapBytes, PermutesBytes) {

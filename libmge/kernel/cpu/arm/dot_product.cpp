@@ -127,8 +127,108 @@ constexpr ByteProduct dots{.name = "dots",
                            .multiply_signed = multiply<true>,
                            .bounds = &bounds};
 
+// --- channels that do not mix ---
+
+// Words of four taps, those of the channels side by side.
+constexpr int64_t window_channels = vector_bytes;
+int64_t place_of_tap(int64_t tap, int64_t channel) {
+    return tap / word * byte_channels * word + channel * word + tap % word;
+}
+
+struct TapWords {
+    int8x16_t channels[most_vectors];
+};
+// The words of 16 channels, each byte less 128 if it is unsigned.
+template <bool is_signed>
+inline TapWords interleave(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d) {
+    const uint16x8_t ab0 = vreinterpretq_u16_u8(vzip1q_u8(a, b)), ab1 = vreinterpretq_u16_u8(vzip2q_u8(a, b));
+    const uint16x8_t cd0 = vreinterpretq_u16_u8(vzip1q_u8(c, d)), cd1 = vreinterpretq_u16_u8(vzip2q_u8(c, d));
+    return {{signed_bytes<is_signed>(vreinterpretq_u8_u16(vzip1q_u16(ab0, cd0))),
+             signed_bytes<is_signed>(vreinterpretq_u8_u16(vzip2q_u16(ab0, cd0))),
+             signed_bytes<is_signed>(vreinterpretq_u8_u16(vzip1q_u16(ab1, cd1))),
+             signed_bytes<is_signed>(vreinterpretq_u8_u16(vzip2q_u16(ab1, cd1)))}};
+}
+
+// As many pixels at once as leave registers for the weights. Sums of i8 are of bytes that are 128 larger, so
+// that both start with 128 times the sum of the weights.
+template <int pixels, bool is_signed, class Load>
+__attribute__((target("arch=armv8.2-a+dotprod"), always_inline)) inline void multiply_channels(
+    const ByteWindows& w, int64_t c, int64_t i, const int32x4_t (&start)[most_vectors], const Load& load) {
+    int32x4_t sums[pixels][most_vectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < pixels; ++j)
+#pragma GCC unroll 4
+        for (int v = 0; v < most_vectors; ++v) sums[j][v] = start[v];
+    const int8_t* weight = static_cast<const int8_t*>(w.weight) + c * word;
+    for (size_t t = 0; t < w.taps.size(); t += word, weight += byte_channels * word) {
+        const uint8_t* const* taps = w.taps.data() + t;
+        const int64_t from = i * w.step + c;
+        int8x16_t factors[most_vectors];
+#pragma GCC unroll 4
+        for (int v = 0; v < most_vectors; ++v) factors[v] = vld1q_s8(weight + v * vector_bytes);
+#pragma GCC unroll 4
+        for (int j = 0; j < pixels; ++j) {
+            const int64_t at = from + j * w.step;
+            const TapWords x = interleave<is_signed>(load(taps[0] + at), load(taps[1] + at),
+                                                     load(taps[2] + at), load(taps[3] + at));
+#pragma GCC unroll 4
+            for (int v = 0; v < most_vectors; ++v)
+                sums[j][v] = vdotq_s32(sums[j][v], x.channels[v], factors[v]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < pixels; ++j)
+#pragma GCC unroll 4
+        for (int v = 0; v < most_vectors; ++v)
+            vst1q_s32(w.sums + (i + j) * byte_channels + c + v * lanes, sums[j][v]);
+}
+
+template <bool is_signed, class Load>
+__attribute__((target("arch=armv8.2-a+dotprod"))) void multiply_pixels(const ByteWindows& w, int64_t c,
+                                                                       const Load& load) {
+    constexpr int together = 4;
+    int32x4_t start[most_vectors] = {};
+    const int8_t* weight = static_cast<const int8_t*>(w.weight) + c * word;
+    for (size_t t = 0; t < w.taps.size(); t += word, weight += byte_channels * word)
+        for (int v = 0; v < most_vectors; ++v)
+            start[v] = vdotq_s32(start[v], vld1q_s8(weight + v * vector_bytes), vdupq_n_s8(1));
+    for (auto& sum : start) sum = vshlq_n_s32(sum, 7);
+    int64_t i = 0;
+    for (; i + together <= w.count; i += together)
+        multiply_channels<together, is_signed>(w, c, i, start, load);
+    for (; i < w.count; ++i) multiply_channels<1, is_signed>(w, c, i, start, load);
+}
+
+struct AllChannels {
+    uint8x16_t operator()(const uint8_t* x) const { return vld1q_u8(x); }
+};
+struct FirstChannels {
+    size_t count;
+    uint8x16_t operator()(const uint8_t* x) const {
+        std::array<uint8_t, size_t(window_channels)> some{};
+        std::memcpy(some.data(), x, count);
+        return vld1q_u8(some.data());
+    }
+};
+
+template <bool is_signed>
+void multiply_windows(const ByteWindows& w) {
+    for (int64_t c = 0; c < w.channels; c += window_channels)
+        if (w.channels - c >= window_channels)
+            multiply_pixels<is_signed>(w, c, AllChannels());
+        else
+            multiply_pixels<is_signed>(w, c, FirstChannels{size_t(w.channels - c)});
+}
+void multiply_windows(const ByteWindows& w) {
+    w.is_signed ? multiply_windows<true>(w) : multiply_windows<false>(w);
+}
+
+constexpr ByteWindowKernel windows{
+    .taps_together = word, .weight_bytes = 1, .place_of_tap = place_of_tap, .multiply = multiply_windows};
+
 }  // namespace
 
+const ByteWindowKernel* dot_windows() { return cpu_isa() >= Isa::neon_dotprod ? &windows : nullptr; }
 const ByteProduct* dot_product() { return cpu_isa() >= Isa::neon_dotprod ? &dots : nullptr; }
 
 }  // namespace mge::cpu

@@ -86,5 +86,7 @@ struct ByteWindowKernel {
 };
 // By sums of two 16-bit products, everywhere.
 const ByteWindowKernel& pair_windows();
+// By sums of four products (Arm's sdot). Null if the processor does not have them.
+const ByteWindowKernel* dot_windows();
 
 }  // namespace mge::cpu

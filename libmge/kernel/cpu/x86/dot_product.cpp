@@ -119,5 +119,6 @@ const ByteProduct* dot_product() {
     static const bool has_dots = cpu_isa() == Isa::avx_vnni && multiplies_bytes();
     return has_dots ? &dots : nullptr;
 }
+const ByteWindowKernel* dot_windows() { return nullptr; }
 
 }  // namespace mge::cpu

@@ -52,7 +52,7 @@ Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     Depthwise d{quantised_geometry(problem),
                 ConvEpilogue(problem),
-                &cpu::pair_windows(),
+                cpu::dot_windows() ? cpu::dot_windows() : &cpu::pair_windows(),
                 problem.inputs[Conv::x].dtype == DType::i8,
                 problem.threads,
                 {},
