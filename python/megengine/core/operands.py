@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from reprlib import repr as brief
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,9 +108,9 @@ def at_least(who: str, least: int, **sizes: Any) -> None:
     for name, value in sizes.items():
         for number in value if isinstance(value, (tuple, list)) else (value,):
             if not is_whole(number) and not isinstance(number, _mge.Tensor):
-                raise TypeError(f"[{who}] {name} must be an integer, got {number!r}")
+                raise TypeError(f"[{who}] {name} must be an integer, got {brief(number)}")
             if number < least:
-                raise ValueError(f"[{who}] {name} must be at least {least}, got {value!r}")
+                raise ValueError(f"[{who}] {name} must be at least {least}, got {brief(value)}")
 
 
 def as_list(values: Any, who: str, argument: str) -> list[Any]:
@@ -125,7 +126,7 @@ def as_list(values: Any, who: str, argument: str) -> list[Any]:
     try:
         return list(values)
     except TypeError:
-        raise TypeError(f"[{who}] {argument} must be a sequence, got {values!r}") from None
+        raise TypeError(f"[{who}] {argument} must be a sequence, got {brief(values)}") from None
 
 
 def as_number(value: Any, who: str, argument: str) -> float:
@@ -141,7 +142,7 @@ def as_number(value: Any, who: str, argument: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"[{who}] {argument} must be a number, got {value!r}") from None
+        raise TypeError(f"[{who}] {argument} must be a number, got {brief(value)}") from None
 
 
 def of_rank(who: str, rank: int, **operands: Any) -> None:
@@ -165,7 +166,7 @@ def _several(value: Any, count: int, word: str, who: str, argument: str) -> tupl
     if isinstance(value, (str, float, np.floating)):
         hint = "; k // 2 keeps the size for an odd kernel k and stride 1, 0 is PyTorch's 'valid'"
         raise TypeError(
-            f"[{who}] {argument} must be an int or {word} ints, got {value!r}"
+            f"[{who}] {argument} must be an int or {word} ints, got {brief(value)}"
             + hint * (argument == "padding" and isinstance(value, str))
         )
     try:
@@ -173,5 +174,5 @@ def _several(value: Any, count: int, word: str, who: str, argument: str) -> tupl
     except (TypeError, ValueError):
         values = ()
     if len(values) != count:
-        raise TypeError(f"[{who}] {argument} must be an int or {word} ints, got {value!r}")
+        raise TypeError(f"[{who}] {argument} must be an int or {word} ints, got {brief(value)}")
     return values

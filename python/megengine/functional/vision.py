@@ -2,6 +2,7 @@
 """Images: resizing, turning, warping, colours, regions."""
 
 from collections.abc import Sequence
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,9 @@ def _edges(have: list[Any], size: int | Sequence[int], max_size: int | None) -> 
             raise ValueError("[resize] max_size is for one size, which is that of the shorter edge")
         sizes = [extent_argument(n, "resize", "size") for n in as_list(size, "resize", "size")]
         if len(sizes) != 2:
-            raise TypeError(f"[resize] size must be an int or a height and a width, got {size!r}")
+            raise TypeError(
+                f"[resize] size must be an int or a height and a width, got {brief(size)}"
+            )
         return sizes
     if max_size is not None and max_size < size:
         raise ValueError(f"[resize] max_size {max_size} is below the size {size}")

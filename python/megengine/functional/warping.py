@@ -2,6 +2,7 @@
 """Images seen through a map of places: remapping, affine and perspective transformations."""
 
 from collections.abc import Sequence
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def _size(out_shape: Any, who: str) -> tuple[int, int]:
         out_shape = (out_shape, out_shape)
     sizes = as_list(out_shape, who, "out_shape")
     if len(sizes) != 2:
-        raise TypeError(f"[{who}] out_shape must be a height and a width, got {out_shape!r}")
+        raise TypeError(f"[{who}] out_shape must be a height and a width, got {brief(out_shape)}")
     height, width = (as_int(n, who, "out_shape") for n in sizes)
     at_least(who, 1, out_shape=(height, width))
     return height, width
