@@ -12,11 +12,11 @@ namespace {
 // For outputs whose expected values are all nearly zero.
 constexpr double absolute_tolerance = 1e-7;
 
-Tolerance tolerance_of(const Test& test, DType dtype, bool is_behind_halves) {
+Tolerance tolerance_of(const Test& test, DType dtype, bool is_rounded_to_half) {
     if (test.max_error) return {.rtol = 0, .atol = *test.max_error, .metric = Metric::assert_equal};
     // Test cases were computed by eager operators; other algorithms may round in another way.
     if (!is_float(dtype)) return {};
-    return {.atol = absolute_tolerance, .is_behind_halves = is_behind_halves};
+    return {.atol = absolute_tolerance, .is_rounded_to_half = is_rounded_to_half};
 }
 
 void compare(const Tensor& got, const Tensor& expected, const std::string& output, const Tolerance& tolerance,

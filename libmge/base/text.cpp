@@ -34,10 +34,10 @@ void restart_stream(TextStream& stream) {
 
 }  // namespace
 
-LentStream::LentStream()
+PooledStream::PooledStream()
     : stream_(is_ended || kept.count == 0 ? new TextStream : kept.streams[--kept.count].release()) {}
 
-LentStream::~LentStream() {
+PooledStream::~PooledStream() {
     std::unique_ptr<TextStream> stream(stream_);
     if (is_ended || kept.count == most_kept || stream->view().size() > longest_kept) return;
     restart_stream(*stream);

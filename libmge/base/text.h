@@ -22,12 +22,12 @@ public:
 
 // A stream that its thread keeps for the next text: constructing one takes longer than writing most texts,
 // and compiling a graph writes thousands (keys of the fast-run cache, labels).
-class MGE_API LentStream {
+class MGE_API PooledStream {
 public:
-    LentStream();
-    ~LentStream();
-    LentStream(const LentStream&) = delete;
-    LentStream& operator=(const LentStream&) = delete;
+    PooledStream();
+    ~PooledStream();
+    PooledStream(const PooledStream&) = delete;
+    PooledStream& operator=(const PooledStream&) = delete;
     std::ostream& operator*() { return *stream_; }
     std::string text() const { return std::string(stream_->view()); }
 
@@ -38,7 +38,7 @@ private:
 // text("axis ", 7, " of ", shape): everything that has operator<<, joined.
 template <class... Args>
 std::string text(const Args&... args) {
-    LentStream stream;
+    PooledStream stream;
     (*stream << ... << args);
     return stream.text();
 }

@@ -71,7 +71,7 @@ class PartGraph {
 public:
     PartGraph(const Graph& whole, const std::vector<int>& part_of, int part)
         : whole_(whole), part_of_(part_of), part_(part), moved_(whole.values().size(), no_value) {
-        graph_.stand_for(whole);
+        graph_.take_identity_of(whole);
         graph_.set_source_nodes(whole.source_nodes());
     }
 

@@ -240,10 +240,10 @@ public:
     // other, on any threads.
     Executable(Graph graph, CompileOptions options, std::shared_ptr<ContextMemory> memory = nullptr);
     ~Executable();
-    // `observer` observes this run; null: no observer. An input with `is_given_up` (by input; empty: no
+    // `observer` observes this run; null: no observer. An input with `is_donated` (by input; empty: no
     // input) has no later readers and no other owners: an output may reuse its memory.
     Tensors run(std::span<const Tensor> inputs, StepObserver* observer = nullptr,
-                const std::vector<bool>& is_given_up = {});
+                const std::vector<bool>& is_donated = {});
     // The next run, with any shapes, compiles and allocates but computes nothing: its outputs are zeros, and
     // absent if only a run determines their shapes.
     void fake_next_exec();

@@ -175,10 +175,10 @@ void copy_between(DeviceId to, void* target, DeviceId from, const void* source, 
         return there.copy_from_host(target, passing.data(), bytes);
     }
     if (to == from) return there.copy(target, source, bytes);
-    there.come_behind(here);
+    there.run_after(here);
     there.copy(target, source, bytes);
     // The source's memory must not be reused before the copy.
-    here.come_behind(there);
+    here.run_after(there);
 }
 
 Tensor empty_tensor(const TensorSpec& spec, DeviceId id) {

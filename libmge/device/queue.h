@@ -46,7 +46,7 @@ public:
     // Makes all later work of this queue wait for the event, which may belong to any device.
     virtual void wait_for(const Event& event) = 0;
     // Makes all later work of this queue wait for all work that `other` has so far.
-    void come_behind(Queue& other) {
+    void run_after(Queue& other) {
         if (auto point = other.record()) wait_for(*point);
     }
     // Blocks the calling thread until the queue is empty. Throws the first error since the last wait, except

@@ -32,7 +32,7 @@ struct Uploaded {
     // (device/recording.h). Then it is unknown when the block is free.
     bool is_done_in_order() const {
         try {
-            copies.come_behind(reader);
+            copies.run_after(reader);
             return true;
         } catch (...) {
             return false;
@@ -51,7 +51,7 @@ Tensor upload_overlapped(const Tensor& host, DeviceId id) {
     auto uploaded = std::make_shared<const Uploaded>(copies, reader, copies.allocate(bytes));
     void* at = uploaded->block->data;
     if (bytes) copies.copy_from_host(at, host.data(), bytes);
-    reader.come_behind(copies);
+    reader.run_after(copies);
     return Tensor(host.spec(), borrow_storage(at, bytes, std::move(uploaded)), 0, id);
 }
 

@@ -215,14 +215,14 @@ void Trace::give_value(int variable, const Tensor& value) {
 void Trace::run_compiled(const std::vector<int>& wanted) {
     Segment& segment = find_segment(computed_, position_, wanted);
     Tensors inputs;
-    std::vector<bool> is_given_up;
+    std::vector<bool> is_donated;
     for (int input : segment.inputs) {
         const Tensor& handle = present_[size_t(input)].handle;
         MGE_CHECK(handle && !handle.is_symbolic(), "variable ", input, " has no value yet");
-        is_given_up.push_back(is_sole_use(handle));
+        is_donated.push_back(is_sole_use(handle));
         inputs.push_back(handle);
     }
-    Tensors values = segment.executable->run(inputs, observer_.get(), is_given_up);
+    Tensors values = segment.executable->run(inputs, observer_.get(), is_donated);
     for (size_t i = 0; i < values.size(); ++i) give_value(segment.outputs[i], values[i]);
 }
 

@@ -135,7 +135,7 @@ public:
     // it.
     UserData& user_data() const { return identity_->user_data; }
     // Takes over the identity of `other`, of which this graph is another form.
-    void stand_for(const Graph& other) { identity_ = other.identity_; }
+    void take_identity_of(const Graph& other) { identity_ = other.identity_; }
 
 private:
     [[noreturn]] static void throw_missing(const char* what, int id, size_t count);

@@ -21,7 +21,7 @@ void unite(std::vector<T>& into, const std::vector<T>& others) {
 }  // namespace
 
 Rewrite::Rewrite(const Graph& source) : source_(source), moved_(source.values().size(), no_value) {
-    target_.stand_for(source);
+    target_.take_identity_of(source);
     target_.set_source_nodes(source.source_nodes());
     for (ValueId id : source.inputs()) {
         auto& input = source.value(id);

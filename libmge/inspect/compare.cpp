@@ -128,7 +128,7 @@ void for_each_pair(const Tensor& got, const Tensor& expected, Fn&& fn) {
 double rtol_for(const Tolerance& tolerance, const Tensor& got, const Tensor& expected) {
     if (tolerance.rtol) return *tolerance.rtol;
     if (!is_float(expected.dtype())) return 0;
-    bool is_short = tolerance.is_behind_halves || is_half(got.dtype()) || is_half(expected.dtype());
+    bool is_short = tolerance.is_rounded_to_half || is_half(got.dtype()) || is_half(expected.dtype());
     return is_short ? default_half_rtol : default_rtol;
 }
 

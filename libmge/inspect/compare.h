@@ -38,7 +38,7 @@ struct Tolerance {
     std::optional<double> rtol;
     double atol = 0;
     Metric metric = Metric::max_abs;
-    bool is_behind_halves = false;  // the values were rounded to 16 bits on the way
+    bool is_rounded_to_half = false;  // the values were rounded to 16 bits on the way
 };
 
 struct ElementDifference {

@@ -55,7 +55,7 @@ private:
 
     Tolerance tolerance_for(ValueId id) const {
         Tolerance result = tolerance_;
-        result.is_behind_halves = rounds_ || is_behind_halves_[size_t(id)];
+        result.is_rounded_to_half = rounds_ || is_behind_halves_[size_t(id)];
         return result;
     }
 

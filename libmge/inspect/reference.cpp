@@ -89,7 +89,7 @@ public:
         if (!value) return std::nullopt;
         Tolerance both = tolerance;
         if (auto it = held_.find(key); it != held_.end())
-            both.is_behind_halves |= it->second.is_behind_halves;
+            both.is_rounded_to_half |= it->second.is_rounded_to_half;
         return compare_tensors(got, value, both);
     }
     Tensor load(const std::string& key) override {
@@ -151,7 +151,7 @@ private:
     struct Held {
         ValueId id;
         Tensor value;
-        bool is_behind_halves;
+        bool is_rounded_to_half;
     };
     std::map<std::string, Held> held_;
     std::map<std::string, Tensor> inside_;  // values inside the entered step
@@ -188,7 +188,7 @@ Comparison compare_with_text(const Tensor& got, const DumpRecord& record, const 
     result.count = int64_t(record.head.size());
     TensorFigures figures = figures_of(got);
     double largest = std::max(std::abs(record.min), std::abs(record.max));
-    bool is_short = tolerance.is_behind_halves || is_half(got.dtype());
+    bool is_short = tolerance.is_rounded_to_half || is_half(got.dtype());
     double allowed = tolerance.atol +
                      tolerance.rtol.value_or(is_short ? 1e-2 : 1e-4) * (std::isfinite(largest) ? largest : 0);
     // Errors count from where rounding in the text ends.

@@ -79,7 +79,7 @@ struct OpFunction {
     template <class... T>
     requires((std::is_same_v<std::remove_cvref_t<T>, Tensor> && ...) && sizeof...(T) <= 8) static Result
         call(const P& params, const T&... inputs) {
-        return call_span(params, LentTensors<sizeof...(T)>(inputs...));
+        return call_span(params, BorrowedTensors<sizeof...(T)>(inputs...));
     }
     static Result call_span(const P& params, std::span<const Tensor> inputs) {
         if constexpr (OneOutput)

@@ -24,7 +24,7 @@ struct Storage {
 
 // Releases one user; returns true for the last one. A sole user knows that no other can appear: then nothing
 // is subtracted, which saves a locked instruction.
-inline bool let_go(std::atomic<uint32_t>& users) {
+inline bool drop_reference(std::atomic<uint32_t>& users) {
     return users.load(std::memory_order_acquire) == 1 || users.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
@@ -41,7 +41,7 @@ public:
         return *this;
     }
     ~StorageRef() {
-        if (storage_ && let_go(storage_->users)) storage_->release(storage_);
+        if (storage_ && drop_reference(storage_->users)) storage_->release(storage_);
     }
     Storage* operator->() const { return storage_; }
     Storage* get() const { return storage_; }

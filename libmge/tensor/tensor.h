@@ -60,7 +60,7 @@ public:
         return *this;
     }
     ~Tensor() {
-        if (impl_ && let_go(impl_->users)) destroy(impl_);
+        if (impl_ && drop_reference(impl_->users)) destroy(impl_);
     }
 
     explicit operator bool() const { return impl_ != nullptr; }
@@ -101,7 +101,7 @@ public:
 
 private:
     template <size_t>
-    friend class LentTensors;
+    friend class BorrowedTensors;
     explicit Tensor(TensorImpl* adopted) : impl_(adopted) {}
     static void destroy(TensorImpl* impl);
     [[noreturn]] void throw_not_on_host() const;
@@ -111,13 +111,13 @@ using Tensors = std::vector<Tensor>;
 
 // The operands of a call as an array. The caller keeps them alive, so they do not count as users.
 template <size_t N>
-class LentTensors {
+class BorrowedTensors {
 public:
     template <class... T>
-    explicit LentTensors(const T&... tensors) : list_{Tensor(tensors.impl_)...} {}
-    ~LentTensors() {}  // the tensors are not destroyed
-    LentTensors(const LentTensors&) = delete;
-    LentTensors& operator=(const LentTensors&) = delete;
+    explicit BorrowedTensors(const T&... tensors) : list_{Tensor(tensors.impl_)...} {}
+    ~BorrowedTensors() {}  // the tensors are not destroyed
+    BorrowedTensors(const BorrowedTensors&) = delete;
+    BorrowedTensors& operator=(const BorrowedTensors&) = delete;
     operator std::span<const Tensor>() const { return list_; }
 
 private:

@@ -65,10 +65,10 @@ public:
     const Model& model() const { return model_; }
     Model& model() { return model_; }
     Tensors run(std::span<const Tensor> inputs, StepObserver* observer = nullptr,
-                const std::vector<bool>& is_given_up = {}) {
+                const std::vector<bool>& is_donated = {}) {
         auto first = std::ranges::find_if(inputs, [](auto& input) { return bool(input); });
         return executable(first == inputs.end() ? default_device() : first->device())
-            ->run(inputs, observer, is_given_up);
+            ->run(inputs, observer, is_donated);
     }
 
 private:
@@ -364,15 +364,15 @@ std::vector<std::string> dtypes(const LoadedModel& model) {
 // Returns by input whether results may take its memory: it is donated, begins with the input, and belongs to
 // no other input.
 std::vector<bool> given_up(std::span<const Tensor> inputs, const std::vector<size_t>& donated) {
-    std::vector<bool> is_given_up(inputs.size());
+    std::vector<bool> is_donated(inputs.size());
     for (size_t i : donated) {
         if (i >= inputs.size() || !inputs[i]) continue;
         auto* impl = inputs[i].impl();
         auto is_same = [&](const Tensor& x) { return x && x.impl()->storage.get() == impl->storage.get(); };
-        is_given_up[i] = impl->offset == 0 && !is_borrowed(*impl->storage.get()) &&
-                         std::ranges::count_if(inputs, is_same) == 1;
+        is_donated[i] = impl->offset == 0 && !is_borrowed(*impl->storage.get()) &&
+                        std::ranges::count_if(inputs, is_same) == 1;
     }
-    return is_given_up;
+    return is_donated;
 }
 
 nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer,

@@ -139,7 +139,7 @@ struct OtherModel {
 struct OtherOutput {
     std::string name;
     Tensor value;
-    bool is_behind_halves;
+    bool is_rounded_to_half;
 };
 
 std::vector<OtherOutput> outputs_of(const OtherModel& other) {
@@ -157,8 +157,8 @@ std::vector<OtherOutput> outputs_of(const OtherModel& other) {
     return result;
 }
 
-Tolerance tolerance_of(Tolerance tolerance, bool is_behind_halves) {
-    tolerance.is_behind_halves = is_behind_halves;
+Tolerance tolerance_of(Tolerance tolerance, bool is_rounded_to_half) {
+    tolerance.is_rounded_to_half = is_rounded_to_half;
     return tolerance;
 }
 
@@ -282,7 +282,7 @@ void compare_with_outputs(const OtherModel& other, const std::shared_ptr<const P
         }
         is_used[size_t(it - expected.begin())] = true;
         Tensor got = context.copy_output(i);
-        bool is_behind = it->is_behind_halves || halves[size_t(program->outputs()[i].value)];
+        bool is_behind = it->is_rounded_to_half || halves[size_t(program->outputs()[i].value)];
         auto tolerance = tolerance_of(run.tolerance, is_behind);
         run.values.push_back({name, got.spec(), compare_tensors(got, it->value, tolerance)});
     }

@@ -157,7 +157,7 @@ private:
         auto halves = behind_halves(*program);
         for (size_t i = 0; i < test.outputs.size(); ++i) {
             Tolerance tolerance = walked_.tolerance;
-            tolerance.is_behind_halves = halves[size_t(program->outputs()[i].value)];
+            tolerance.is_rounded_to_half = halves[size_t(program->outputs()[i].value)];
             if (!compare_tensors(context->copy_output(i), test.outputs[i], tolerance).passed()) return true;
         }
         return false;

@@ -71,10 +71,10 @@ Tensor output_of_fake_run(const TensorSpec& spec, DeviceId device) {
 
 // Returns, by output memory, the memory of an input that is donated to it; empty if there is none.
 std::vector<StorageRef> donated_memory(const Program& program, std::span<const Tensor> inputs,
-                                       const std::vector<bool>& is_given_up) {
+                                       const std::vector<bool>& is_donated) {
     std::vector<StorageRef> given;
     for (auto [output, input] : program.parts().placement.taken_inputs) {
-        if (is_given_up.empty() || !is_given_up[input]) continue;
+        if (is_donated.empty() || !is_donated[input]) continue;
         given.resize(program.parts().placement.outputs.size());
         given[output] = inputs[input].impl()->storage;
     }
@@ -221,7 +221,7 @@ void Executable::fake_next_exec() {
 }
 
 Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
-                        const std::vector<bool>& is_given_up) {
+                        const std::vector<bool>& is_donated) {
     TensorSpecs specs;
     std::vector<DeviceId> places;
     for (auto& input : inputs) {
@@ -244,7 +244,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
     for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i]);
     std::vector<StorageRef> given;
     // The first run is checked (var_sanity_check_first_run), which treats changed inputs as faults.
-    if (!is_first && !is_fake) given = donated_memory(*entry->program, inputs, is_given_up);
+    if (!is_first && !is_fake) given = donated_memory(*entry->program, inputs, is_donated);
     context.renew_outputs(given);
     if (!is_fake) {
         ObserverScope scope(context, observer);

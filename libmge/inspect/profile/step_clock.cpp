@@ -52,7 +52,7 @@ QueuePoint StepClock::begin(size_t step, bool starts_new) {
     auto& [queue, sources] = steps_[step];
     if (!queue) return nullptr;
     if (!starts_new && latest_ == queue && sources.empty()) return latest_end_;
-    for (Queue* source : sources) queues_[*queue]->come_behind(*source);
+    for (Queue* source : sources) queues_[*queue]->run_after(*source);
     return queues_[*queue]->record_time();
 }
 

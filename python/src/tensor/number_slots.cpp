@@ -77,7 +77,7 @@ const OpInfo& op_of(Slot slot) {
 template <size_t count>
 PyObject* apply_slot(Slot slot, const std::array<PyObject*, count>& operands) {
     if (running_captures || !std::ranges::all_of(operands, is_light)) return apply_to_any(slot, operands);
-    auto lent = [](auto*... tensors) { return LentTensors<count>(value_of(tensors)...); };
+    auto lent = [](auto*... tensors) { return BorrowedTensors<count>(value_of(tensors)...); };
     return wrap_tensor(apply_one(op_of(slot), slot_params[slot].get(), std::apply(lent, operands)));
 }
 
