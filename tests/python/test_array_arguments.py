@@ -76,6 +76,21 @@ CASES = {
         np.ones((1, 1, 1, 1), np.float32),
     ),
     "tile": (lambda x: F.tile(x, (2, 1)), SQUARE),
+    "warp_affine": (
+        lambda x, m: F.warp_affine(x, m, (2, 2), format="NCHW"),
+        IMAGE,
+        np.eye(2, 3, dtype=np.float32)[None],
+    ),
+    "warp_affine of channels last": (
+        lambda x, m: F.warp_affine(x, m, (2, 2)),
+        IMAGE.reshape(1, 4, 4, 1),
+        np.eye(2, 3, dtype=np.float32)[None],
+    ),
+    "warp_perspective of channels last": (
+        lambda x, m: F.warp_perspective(x, m, (2, 2), format="NHWC"),
+        IMAGE.reshape(1, 4, 4, 1),
+        np.eye(3, dtype=np.float32)[None],
+    ),
     "warp_perspective": (
         lambda x, m: F.warp_perspective(x, m, (2, 2)),
         IMAGE,

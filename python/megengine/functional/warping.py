@@ -12,7 +12,7 @@ from ..core.nesting import array_of
 from ..core.operands import Operand, as_list, as_number, at_least, beside
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
-from .creation import as_tensor
+from .creation import as_tensor, as_tensors
 
 # Steps in a pixel that OpenCV distinguishes, and in the terms of an affine sum.
 _STEPS, _AFFINE_STEPS = 32, 1024
@@ -174,6 +174,7 @@ def warp_affine(
         >>> F.warp_affine(F.reshape(F.arange(4), (1, 2, 2, 1)), moved, (1, 1)).item()
         1.0
     """
+    inp, mat = as_tensors(inp, mat)
     who = "warp_affine"
     format = _layout(format, who)
     height, width = _size(out_shape, who)
