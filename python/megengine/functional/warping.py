@@ -110,6 +110,23 @@ def _is_in_steps(inp: Tensor, format: str) -> bool:
     return is_known and format == "NHWC" and inp.ndim == 4 and inp._tuple_shape[3] <= 3
 
 
+def _sample_of_format(
+    inp: Tensor,
+    places: Tensor,
+    image: Operand | None,
+    border_mode: str,
+    value: Any,
+    format: str,
+    interp_mode: str,
+    who: str,
+) -> Tensor:
+    """As ``_sample``, of (N, C, H, W) or (N, H, W, C)."""
+    if format == "NHWC":
+        inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
+    out = _sample(inp, places, image, border_mode, value, interp_mode, who)
+    return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out
+
+
 def _sample_in_steps(
     inp: Tensor,
     exact: Tensor,
@@ -123,13 +140,11 @@ def _sample_in_steps(
     """As ``_sample``, of (N, H, W, C); with the gradients of the exact places."""
     if _mge.is_recorded(exact):
         places = places.detach() + (exact - exact.detach())  # adds 0
-    images = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
-    if inp.dtype == np.uint8:
-        images = images.astype("float32")
-    out = _sample(images, places, image, border_mode, value, interp_mode, who)
+    images = inp.astype("float32") if inp.dtype == np.uint8 else inp
+    out = _sample_of_format(images, places, image, border_mode, value, "NHWC", interp_mode, who)
     if inp.dtype == np.uint8:  # rounded half up
         out = _mge.ops.floor(_mge.ops.add(out, 0.5)).astype("uint8")
-    return _mge.ops.transpose(out, pattern=[0, 2, 3, 1])
+    return out
 
 
 def _affine_steps(mat: Tensor, height: int, width: int, is_nearest: bool) -> Tensor:
@@ -203,10 +218,7 @@ def _affine(
     if str(interp_mode).lower() == "nearest":
         # Unlike remap, which takes the even pixel, this takes the later one of two equally near.
         places = _mge.ops.floor(_mge.ops.add(places, 0.5))
-    if format == "NHWC":
-        inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
-    out = _sample(inp, places, None, border_mode, border_val, interp_mode, who)
-    return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out
+    return _sample_of_format(inp, places, None, border_mode, border_val, format, interp_mode, who)
 
 
 def warp_perspective(
@@ -260,10 +272,7 @@ def warp_perspective(
         return _sample_in_steps(
             inp, places, steps, image, border_mode, border_val, interp_mode, who
         )
-    if format == "NHWC":
-        inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
-    out = _sample(inp, places, image, border_mode, border_val, interp_mode, who)
-    return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out
+    return _sample_of_format(inp, places, image, border_mode, border_val, format, interp_mode, who)
 
 
 def rotate(
