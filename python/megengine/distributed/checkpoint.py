@@ -161,13 +161,7 @@ def save(
     part, final = folder / f".step-{step:08d}.part", _folder_of(folder, step)
     tensors = {"model": _model_tensors(model), "optimizer": _optimizer_tensors(optimizer)}
     shares, own = _divide(tensors, isinstance(optimizer, ShardedOptimizer), writers)
-    described = {
-        "step": step,
-        "processes": writers.count,
-        "groups": None if optimizer is None else _options(optimizer),
-        "extra": dict(extra or {}),
-    }
-    text = json.dumps(described, default=_plain)
+    text = _description(step, writers.count, optimizer, extra)
     writers.first(lambda: _begin(folder, part))
     writers.together(lambda: _write_part(part, writers, shares, own))
     writers.first(lambda: _finish(part, final, tensors, text))
@@ -175,6 +169,16 @@ def save(
         for old in sorted(_complete(folder).items())[:-keep]:
             shutil.rmtree(old[1], ignore_errors=True)
     return final
+
+
+def _description(step: int, processes: int, optimizer, extra: Mapping[str, Any] | None) -> str:
+    described = {
+        "step": step,
+        "processes": processes,
+        "groups": None if optimizer is None else _options(optimizer),
+        "extra": dict(extra or {}),
+    }
+    return json.dumps(described, default=_plain)
 
 
 def _divide(

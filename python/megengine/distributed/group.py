@@ -183,10 +183,8 @@ def init_process_group(
     ``MGE_DISTRIBUTED_RECORD`` names a prefix; the signal SIGUSR2 writes them, too.
 
     Args:
-        master_ip: machine of the ``Server`` through which the processes find each other.
-        port: the server's port.
-        world_size: number of processes.
-        rank: number of this process, from 0.
+        master_ip, port: the ``Server`` through which the processes find each other.
+        world_size, rank: number of processes, and of this one, from 0.
         device: number of its device; None: the process's number on its machine.
         backend: engine that carries the data: ``gloo``, ``openmpi`` or ``mpich``. Any other name,
             such as ``auto``, selects the launcher's engine, else Gloo. ``nccl`` adds NCCL for the
@@ -210,16 +208,7 @@ def init_process_group(
     """
     global _process
     launch, is_served = _launch_of(master_ip, port, world_size, rank)
-    device = launch.local_rank if device is None else device
-    if not isinstance(device, int):
-        raise TypeError(f"[init_process_group] device must be an integer, got {device!r}")
-    assert _process is None or _process.world_size == 1, (
-        "[init_process_group] this process is already in a group; call it once"
-    )
-    place = launch.rank, launch.world_size
-    process = _Process(
-        *place, device, str(backend), device_type, (launch.master_ip or "localhost", launch.port)
-    )
+    process = _new_process(launch, device, str(backend), device_type)
     if launch.world_size > 1:
         _join(process, launch, is_served, timeout)
     if backend == "nccl" and "gpu" in (device_type, what_is_xpu()) and device_type != "cpu":
@@ -243,6 +232,17 @@ def _launch_of(
     if not 0 <= rank < world_size:
         raise ValueError(f"[init_process_group] rank must be below {world_size}, got {rank}")
     return Launch(rank, world_size, rank, "", master_ip, port), True
+
+
+def _new_process(launch: Launch, device: int | None, backend: str, device_type: str) -> _Process:
+    device = launch.local_rank if device is None else device
+    if not isinstance(device, int):
+        raise TypeError(f"[init_process_group] device must be an integer, got {device!r}")
+    assert _process is None or _process.world_size == 1, (
+        "[init_process_group] this process is already in a group; call it once"
+    )
+    server = launch.master_ip or "localhost", launch.port
+    return _Process(launch.rank, launch.world_size, device, backend, device_type, server)
 
 
 def _join(process: _Process, launch: Launch, is_served: bool, timeout: float | None) -> None:

@@ -134,6 +134,8 @@ def _with_rows(x: Tensor, bias: Tensor | None, add_zero: bool) -> Tensor:
 
 def _seeing_more(mask: Tensor, more: int) -> Tensor:
     """A mask (..., S) of added terms for ``more`` further keys that each query sees."""
+    if not more:
+        return mask
     before, after = [0] * mask.ndim, [0] * (mask.ndim - 1) + [more]
     return _mge.ops.pad(mask, before=before, after=after, value=0.0)
 
@@ -235,18 +237,11 @@ def multi_head_attention(
         out_drop: probability that an element of the output is dropped.
         io_weight_bias: the matrices of query, key, value and output (x @ W, row by row), then their
             biases, concatenated; any shape.
-        qproj_size: columns of the query's matrix; ``embed_dim`` by default. 0: no matrix, and each
-            head takes all of the query; so for key and value.
-        kproj_size: columns of the key's matrix.
-        vproj_size: columns of the value's matrix.
-        oproj_size: columns of the output's matrix.
-        qbias: the query has a bias.
-        kbias: the key has a bias.
-        vbias: the value has a bias.
-        obias: the output has a bias.
-        bias_k: (1, 1, E), a further key after the others, which all queries see; of the width that
-            keys have with their matrix applied. With ``bias_v``.
-        bias_v: its value.
+        qproj_size, kproj_size, vproj_size, oproj_size: columns of these matrices; ``embed_dim`` by
+            default. 0: no matrix, and each head takes all of the query, key or value.
+        qbias, kbias, vbias, obias: the query, key, value or output has a bias.
+        bias_k, bias_v: (1, 1, E), a further key and value after the others, which all queries see;
+            of the width that keys and values have with their matrix applied.
         add_zero_attn: one more key and value of zeros, which all queries see.
         key_padding_mask: (N, S): True hides a key, numbers are added to its scores. In cuDNN's
             style (2, N): the second row has the number of keys. The output of a query that sees no
@@ -290,23 +285,20 @@ def multi_head_attention(
     )
     scale = 1 / math.sqrt(embed_dim // num_heads if sizes[0] else q.shape[-1])
     n, queries, heads, _ = q.shape
-    keys = k.shape[1]
+    more_keys = k.shape[1] - given_keys
     shape = (n, heads, queries, given_keys)
     masks = list(_masks(shape, attn_mask, key_padding_mask, maybe_cudnn_style_mask))
-    if keys > given_keys and is_causal:
+    if more_keys and is_causal:
         masks.append(_added(_later(queries, given_keys, q)))
         is_causal = False
-    mask = functools.reduce(add, masks) if masks else None
-    if mask is not None and keys > given_keys:
-        mask = _seeing_more(mask, keys - given_keys)
+    mask = _seeing_more(functools.reduce(add, masks), more_keys) if masks else None
     drop = attn_drop if training else 0.0
     seen, weights = _attended(q, k, v, mask, is_causal, scale, drop, need_weights)
     out = reshape(seen, (n, queries, heads * v.shape[-1]))
     out = dropout(_project(out, of_output), out_drop, training)
     if reslink:
         out = out + query
-    if weights is None:
-        return out, None
-    if average_attn_weights:
-        return out, weights.mean(1)
-    return out, weights.reshape(n * heads, queries, keys)
+    if weights is not None:
+        of_each_head = (n * heads, queries, k.shape[1])
+        weights = weights.mean(1) if average_attn_weights else weights.reshape(of_each_head)
+    return out, weights

@@ -33,8 +33,7 @@ def batch_norm(
 
     Args:
         inp: (N, C, ...).
-        running_mean: (1, C, 1, 1), needed unless ``training``.
-        running_var: (1, C, 1, 1), needed unless ``training``.
+        running_mean, running_var: (1, C, 1, 1), needed unless ``training``.
         weight: (1, C, 1, 1) or None for ones.
         bias: (1, C, 1, 1) or None for zeros.
         training: normalise with the statistics of the batch, and update the running ones with

@@ -136,17 +136,21 @@ def conv_transpose3d(
     channels = images._tuple_shape[1] // depth
     parts = reshaped_with(images, [-1, steps, channels, depth, *extents(images, 2)])
     parts = _mge.ops.transpose(parts, pattern=[0, 2, 3, 1, 4, 5])  # (N, OC, KD, D, OH, OW)
-    out = _zeros_between(parts[:, :, 0], stride[0])
-    out = _mge.ops.pad(
-        out, before=[0] * 5, after=[0, 0, dilation[0] * (depth - 1) + extra[0], 0, 0]
-    )
-    for k in range(depth):
-        # Counted from the end: a dumped net takes volumes of other depths.
-        end = dilation[0] * (k + 1 - depth) - extra[0]
-        items = [2, k * dilation[0], end or ABSENT_BOUND, stride[0], 0]
-        out = _mge.ops.add_slice(out, parts[:, :, k], items=items)
+    out = _sum_in_depth(parts, depth, stride[0], dilation[0], extra[0])
     out = out[:, :, padding[0] : 1 - stride[0] - padding[0] or None]
     return out if bias is None else _mge.ops.add(out, bias)
+
+
+def _sum_in_depth(parts: Tensor, depth: int, stride: int, dilation: int, extra: int) -> Tensor:
+    """Adds the volumes parts[:, :, k], whose slices are ``stride`` apart, from k * dilation on."""
+    out = _zeros_between(parts[:, :, 0], stride)
+    out = _mge.ops.pad(out, before=[0] * 5, after=[0, 0, dilation * (depth - 1) + extra, 0, 0])
+    for k in range(depth):
+        # Counted from the end: a dumped net takes volumes of other depths.
+        end = dilation * (k + 1 - depth) - extra
+        items = [2, k * dilation, end or ABSENT_BOUND, stride, 0]
+        out = _mge.ops.add_slice(out, parts[:, :, k], items=items)
+    return out
 
 
 def _zeros_between(volumes: Tensor, step: int) -> Tensor:

@@ -110,7 +110,7 @@ def dump(
             their operators; 1: the outputs; 2 or True: all, including parameters.
         keep_opr_name: operators have these names.
         keep_param_name: parameters keep their names in modules: ``net.conv.weight``.
-        keep_opr_priority: no effect, with a warning: there are no priorities.
+        keep_opr_priority, dump_format, model_version, compat_older_version: no effect.
         no_change_graph: write the graph as it was traced, including batch norms.
         strip_info_file: path of a JSON file (or one that is open for reading and writing) that
             lists the operators and dtypes used, by MegEngine's names.
@@ -131,9 +131,6 @@ def dump(
             max(min(|got|, |expected|), 1); by default the reader chooses the tolerance.
         resize_input: resize images to the size of the input.
         input_transform: expression over ``data``, applied to every test input.
-        dump_format: ``"FBS"`` and ``"FBS_V2"`` have no effect: the format is .mge.
-        model_version: no effect, for the same reason.
-        compat_older_version: no effect, for the same reason.
         training: accept batch norms in training mode, to inspect the graph or compare it with that
             of inference; without it they are refused.
         kwargs: ``enable_io16xc32`` or ``enable_ioc16`` stores weights and values between operators

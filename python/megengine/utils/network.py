@@ -180,23 +180,14 @@ class Network:
 
         Args:
             file: path, or a binary file object.
-            keep_var_name, keep_opr_name, keep_param_name: which variables, operators and constants
-                keep their names, as in ``jit.trace.dump``, which has most of the other arguments,
-                too.
+            keep_var_name, keep_opr_name, keep_param_name: as in ``jit.trace.dump``.
             keep_opr_priority, dump_format, compat_older_version: no effect.
-            strip_info_file: path of a JSON file that lists the operators and dtypes used.
-            append_json: merge with the contents of this file.
-            optimize_for_inference: fold batch norms of evaluation mode into the weights of the
-                layers before them, and apply ``kwargs``.
-            append: append to the file.
-            user_info: any picklable object to store in the file.
-            enable_metadata: store metadata.
-            kwargs: ``enable_ioc16``, ``enable_nchw88``, …: those of ``jit.trace.dump``.
-                ``arg_names`` and ``output_names`` have no effect except a warning: rename the
-                variables instead.
+            strip_info_file, append_json, append: as in ``jit.trace.dump``.
+            optimize_for_inference, user_info, enable_metadata: as there.
+            kwargs: as there, such as ``enable_ioc16``. ``arg_names`` and ``output_names`` have no
+                effect except a warning: rename the variables instead.
         Returns:
-            Number of operators, bytes, bytes of weights, content hash, names of inputs, outputs and
-            parameters.
+            As ``jit.trace.dump``.
         Raises:
             ValueError: there is no output, two have the same name, or an option does not exist.
         Example:
@@ -223,19 +214,21 @@ class Network:
         if enable_metadata:
             metadata |= dumping.metadata(user_info, True, optimize_for_inference, requested)
         names = dumping.kept_names(keep_var_name, keep_opr_name, keep_param_name)
-        model = self._to_model(metadata, options, names)
-        if optimize_for_inference:
-            model.fold_batch_norms()
+        model = self._to_model(metadata, options, names, optimize_for_inference)
         return dumping.write_model(
             model, file, append=append, strip_info_file=strip_info_file, append_json=append_json
         )
 
-    def _to_model(self, metadata: dict[str, str], options: dict, names):
+    def _to_model(self, metadata: dict[str, str], options: dict, names, folds_batch_norms: bool):
         outputs = self.dest_vars
         if not outputs:
             raise ValueError("[dump] the network has no outputs: add_output gives it some")
         numbers = [var._number for var in outputs]
-        return self.graph.to_model(numbers, [v.name for v in outputs], metadata, options, names)
+        output_names = [var.name for var in outputs]
+        model = self.graph.to_model(numbers, output_names, metadata, options, names)
+        if folds_batch_norms:
+            model.fold_batch_norms()
+        return model
 
     def make_const(self, data, name: str | None = None, device=None) -> VarNode:
         """Make a constant.
