@@ -306,7 +306,7 @@ WRONG_NUMBERS = {
     "out_shape must be a sequence, got None": lambda: F.warp_affine(
         image(), ones(1, 2, 3), None, format="NCHW"
     ),
-    "out_shape must be a height and a width, got [2]": lambda: F.warp_perspective(
+    "out_shape must be an int or a height and a width, got [2]": lambda: F.warp_perspective(
         image(), ones(1, 3, 3), [2]
     ),
     "angle must be a number, got None": lambda: F.vision.rotate(image(), None),

@@ -129,6 +129,15 @@ def as_list(values: Any, who: str, argument: str) -> list[Any]:
         raise TypeError(f"[{who}] {argument} must be a sequence, got {brief(values)}") from None
 
 
+def height_and_width(sizes: Any, who: str, argument: str) -> list[Any]:
+    """As ``as_list``, for two sizes; TypeError for others."""
+    result = as_list(sizes, who, argument)
+    if len(result) != 2:
+        what = "must be an int or a height and a width"
+        raise TypeError(f"[{who}] {argument} {what}, got {brief(sizes)}")
+    return result
+
+
 def as_number(value: Any, who: str, argument: str) -> float:
     """A number of Python, NumPy or a Tensor of one element.
 

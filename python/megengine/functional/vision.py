@@ -2,14 +2,13 @@
 """Images: resizing, turning, warping, colours, regions."""
 
 from collections.abc import Sequence
-from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
 
 from .. import _mge
 from ..core.counted import counted
-from ..core.operands import as_list, as_number, at_least, is_whole
+from ..core.operands import as_list, as_number, at_least, height_and_width, is_whole
 from ..core.quantised import on_steps
 from ..core.tensor.extents import extent_argument, extents, greatest, known, least
 from ..tensor import Tensor
@@ -182,12 +181,8 @@ def _edges(have: list[Any], size: int | Sequence[int], max_size: int | None) -> 
     if not isinstance(size, (int, np.integer)):
         if max_size is not None:
             raise ValueError("[resize] max_size is for one size, which is that of the shorter edge")
-        sizes = [extent_argument(n, "resize", "size") for n in as_list(size, "resize", "size")]
-        if len(sizes) != 2:
-            raise TypeError(
-                f"[resize] size must be an int or a height and a width, got {brief(size)}"
-            )
-        return sizes
+        sizes = height_and_width(size, "resize", "size")
+        return [extent_argument(n, "resize", "size") for n in sizes]
     if max_size is not None and max_size < size:
         raise ValueError(f"[resize] max_size {max_size} is below the size {size}")
     at_least("resize", 1, size=size)

@@ -2,14 +2,13 @@
 """Images seen through a map of places: remapping, affine and perspective transformations."""
 
 from collections.abc import Sequence
-from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
 
 from .. import _mge
 from ..core.nesting import array_of
-from ..core.operands import Operand, as_list, as_number, at_least, beside
+from ..core.operands import Operand, as_number, at_least, beside, height_and_width
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
 from .creation import as_tensor, as_tensors
@@ -89,9 +88,7 @@ def _size(out_shape: Any, who: str) -> tuple[int, int]:
         out_shape = out_shape.numpy().reshape(-1).tolist()
     if isinstance(out_shape, (int, np.integer)):
         out_shape = (out_shape, out_shape)
-    sizes = as_list(out_shape, who, "out_shape")
-    if len(sizes) != 2:
-        raise TypeError(f"[{who}] out_shape must be a height and a width, got {brief(out_shape)}")
+    sizes = height_and_width(out_shape, who, "out_shape")
     height, width = (as_int(n, who, "out_shape") for n in sizes)
     at_least(who, 1, out_shape=(height, width))
     return height, width
