@@ -35,7 +35,8 @@ void reorder(const MemoryDesc& from, void* source, const MemoryDesc& to, void* t
 void expect_as_reorder(const Dims& dims, dnnl_format_tag_t from_tag, dnnl_format_tag_t to_tag,
                        dnnl_data_type_t type = dnnl_f32) {
     auto from = desc_of(dims, from_tag, type), to = desc_of(dims, to_tag, type);
-    std::vector<int32_t> plain(bytes(desc_of(dims, from_tag, type)) / 4);
+    auto words = [](const MemoryDesc& desc) { return (bytes(desc) + 3) / 4; };
+    std::vector<int32_t> plain(words(from));
     for (size_t i = 0; i < plain.size(); ++i) {
         // Small numbers in either type.
         auto value = float(i + 1);
@@ -45,7 +46,7 @@ void expect_as_reorder(const Dims& dims, dnnl_format_tag_t from_tag, dnnl_format
             plain[i] = int32_t(i + 1);
     }
     // Elements that are not written must not be zero before.
-    std::vector<int32_t> expected(bytes(to) / 4, -1), got(bytes(to) / 4, -1);
+    std::vector<int32_t> expected(words(to), -1), got(words(to), -1);
     reorder(from, plain.data(), to, expected.data());
     ASSERT_TRUE(copy_blocked(from, plain.data(), to, got.data()))
         << layout_name(from) << " to " << layout_name(to);
@@ -80,6 +81,8 @@ TEST(CopyBlocked, UnpacksBlocks) {
 }
 
 TEST(CopyBlocked, WholeNumbers) { expect_as_reorder({33, 17, 3, 3}, dnnl_abcd, dnnl_ABcd8b8a, dnnl_s32); }
+
+TEST(CopyBlocked, Halves) { expect_as_reorder({33, 17, 3, 3}, dnnl_abcd, dnnl_ABcd8b8a, dnnl_bf16); }
 
 TEST(CopyBlocked, NothingToCopy) { expect_as_reorder({0, 17}, dnnl_ab, dnnl_BA16a16b); }
 

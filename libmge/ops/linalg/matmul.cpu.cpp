@@ -93,6 +93,7 @@ KernelList kernels(Cpu, Matmul) {
         cpu::separate_activation<Matmul, onednn_matmul>(),
         onednn_matmul(),
         cpu::in_bf16<widening_products, cpu::Bf16Unit::vectors>(),
+        half_matmul(),
         cpu::in_f32<Cpu, Matmul>(),
         integer_matmul(),
         {"reference", supports_reference, prepare_reference, run_reference, {.naive = true}}};

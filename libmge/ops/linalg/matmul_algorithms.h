@@ -19,6 +19,10 @@ Algorithm outer_matmul();
 // Rows times a constant matrix, which is packed ahead (kernel/cpu/product/packed_product.h).
 Algorithm packed_matmul();
 
+// Rows of halves times a constant matrix of halves, both widened as they are read
+// (kernel/cpu/product/half_product.h).
+Algorithm half_matmul();
+
 // f32 by matrix instructions of bf16, as accurate as by f32 (kernel/cpu/product/split_product.h).
 Algorithm split_matmul();
 

@@ -2,6 +2,8 @@
 // Products with a matrix that is packed ahead.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
@@ -73,6 +75,46 @@ TEST_P(PackedMatmul, AgreesWithTheReference) {
     }
 }
 INSTANTIATE_TEST_SUITE_P(Matmul, PackedMatmul, testing::Values(DType::f32, DType::f16, DType::bf16));
+
+struct HalfExtents {
+    int64_t m, k, n;
+};
+
+class HalfMatmul : public testing::TestWithParam<DType> {};
+
+// Weights stay halves when they are packed. One and two rows, tiles and blocks of rows with a rest, sums of
+// several blocks, panels with a rest.
+TEST_P(HalfMatmul, PacksHalvesAndAgreesWithTheReference) {
+    if (GetParam() == DType::f16 && cpu_isa() == Isa::sse4) GTEST_SKIP() << "no instructions that widen f16";
+    for (auto [m, k, n] :
+         {HalfExtents{1, 37, 16}, {1, 1100, 150}, {2, 513, 33}, {15, 64, 331}, {131, 3, 64}, {260, 520, 129}})
+        for (bool transpose_b : {false, true})
+            for (bool is_in_place : {false, true}) {
+                Tensor a = random_tensor({m, k}, GetParam()),
+                       b = random_tensor(transpose_b ? Shape{n, k} : Shape{k, n}, GetParam()),
+                       bias = random_tensor({n}, GetParam()), residual = random_tensor({m, n}, GetParam());
+                ops::Matmul::Params params{.transpose_b = transpose_b, .activation = Activation::silu};
+                TensorSpec specs[] = {a.spec(), b.spec(), bias.spec(), residual.spec()},
+                           out = residual.spec();
+                Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
+                problem.threads = 2;
+                auto list = list_candidates(find_kernels(ops::Matmul::info, default_device()), problem);
+                auto found = std::ranges::find_if(
+                    list, [](auto& named) { return named.candidate.name == "packed_halves"; });
+                ASSERT_NE(found, list.end());
+                const Tensors inputs{a, b, bias, residual};
+                const InPlace in_place{0, 3};
+                expect_close(run_candidate(*found, problem, inputs, is_in_place ? &in_place : nullptr)[0],
+                             run_candidate(list.back(), problem, inputs)[0], k, 1, text(m, ' ', k, ' ', n));
+                const void* constants[] = {nullptr, b.data(), nullptr, nullptr};
+                const Prepared prepared = found->algorithm->prepare({problem, found->candidate, constants});
+                const auto& packed = prepared.packed();
+                ASSERT_EQ(packed.pieces.size(), 1u);
+                const int64_t whole_blocks = (k + 15) / 16 * 16 * ((n + 31) / 32 * 32);
+                EXPECT_EQ(packed.pieces[0].bytes, size_t(whole_blocks) * size_of(GetParam()));
+            }
+}
+INSTANTIATE_TEST_SUITE_P(Matmul, HalfMatmul, testing::Values(DType::f16, DType::bf16));
 
 }  // namespace
 }  // namespace mge::test

@@ -60,8 +60,8 @@ std::vector<Place> places_of(const MemoryDesc& from, const MemoryDesc& to, std::
 }  // namespace
 
 bool copy_blocked(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
-    bool is_moved =
-        from.data_type == to.data_type && (from.data_type == dnnl_f32 || from.data_type == dnnl_s32);
+    const auto type = from.data_type;
+    const bool is_moved = type == to.data_type && (type == dnnl_f32 || type == dnnl_s32 || type == dnnl_bf16);
     if (!is_moved || !is_blocked(from) || !is_blocked(to)) return false;
     const size_t size = bytes(to);
     if (std::max(bytes(from), size) > INT32_MAX) return false;
@@ -78,10 +78,15 @@ bool copy_blocked(const MemoryDesc& from, const void* source, const MemoryDesc& 
     while (outer > 0 && inner_count < worth_a_loop) inner_count *= size_t(from.dims[axes[--outer]]);
 
     auto inner = places_of(from, to, axes.subspan(outer));
-    auto* values = static_cast<const int32_t*>(source) + from.offset0;
-    auto* copy = static_cast<int32_t*>(target) + to.offset0;
-    for (auto& first : places_of(from, to, axes.first(outer)))
-        for (auto& place : inner) copy[first.to + place.to] = values[first.from + place.from];
+    auto move = [&]<class T>(const T* values, T* copy) {
+        for (auto& first : places_of(from, to, axes.first(outer)))
+            for (auto& place : inner)
+                copy[to.offset0 + first.to + place.to] = values[from.offset0 + first.from + place.from];
+    };
+    if (type == dnnl_bf16)
+        move(static_cast<const uint16_t*>(source), static_cast<uint16_t*>(target));
+    else
+        move(static_cast<const uint32_t*>(source), static_cast<uint32_t*>(target));
     return true;
 }
 

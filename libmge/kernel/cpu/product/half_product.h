@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// y = activation(a * b + bias + residual) of half-precision matrices, with f32 arithmetic. All operands stay
+// halves in memory: rows of a are widened into a small buffer, elements of b when a tile loads them. b is
+// packed into panels of columns, each row by row, with zeros behind the last column.
+
+#include <cstdint>
+
+#include "libmge/kernel/cpu/product/product_epilogue.h"
+#include "libmge/tensor/dtype.h"
+
+namespace mge::cpu {
+
+struct HalfProduct {
+    static constexpr int64_t panel_columns = 32;
+    // The most rows and columns of a part, whose sums stay in the L2 cache.
+    static constexpr int64_t part_rows = 128, part_columns = 4 * panel_columns;
+
+    int64_t m, n, k;
+    int64_t panel;  // elements from panel to panel
+    Activation activation;
+    int64_t panels() const { return (n + panel_columns - 1) / panel_columns; }
+};
+// H: Half or BFloat16. Rows of a, residual and y are contiguous.
+template <class H>
+struct HalfProductData {
+    const H *a, *b;
+    const H *bias, *residual;  // may be null
+    H* y;                      // may be the residual
+};
+
+// Computes a part of y whose first column starts a panel. f16 needs AVX2 on x86.
+void half_product(const HalfProduct& shape, const HalfProductData<Half>& data, const ProductPart& part);
+void half_product(const HalfProduct& shape, const HalfProductData<BFloat16>& data, const ProductPart& part);
+
+// One per instruction set; half_product.simd.cpp defines them.
+struct HalfProductFunctions {
+    void (*multiply_f16)(const HalfProduct&, const HalfProductData<Half>&, const ProductPart&);
+    void (*multiply_bf16)(const HalfProduct&, const HalfProductData<BFloat16>&, const ProductPart&);
+};
+
+}  // namespace mge::cpu
