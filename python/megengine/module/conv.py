@@ -36,6 +36,8 @@ class Conv1d(_PaddedConv):
         (1, 4, 5)
     """
 
+    _convolve = staticmethod(F.conv1d)
+
     def __init__(
         self,
         in_channels: int,
@@ -66,24 +68,6 @@ class Conv1d(_PaddedConv):
         self.conv_mode, self.compute_mode = conv_mode, compute_mode
         self._set_padding_mode(padding_mode)
 
-    def calc_conv(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """The convolution with another weight and bias."""
-        inp, padding = self._with_border(inp)
-        return F.conv1d(
-            inp,
-            weight,
-            bias,
-            self.stride,
-            padding,
-            self.dilation,
-            self.groups,
-            self.conv_mode,
-            self.compute_mode,
-        )
-
-    def forward(self, inp: Tensor) -> Tensor:
-        return self.calc_conv(inp, self.weight, self.bias)
-
 
 class Conv2d(_PaddedConv):
     """``functional.conv2d`` with its weight.
@@ -102,6 +86,8 @@ class Conv2d(_PaddedConv):
         >>> M.Conv2d(3, 8, 3, padding=1)(F.ones((1, 3, 4, 4))).shape
         (1, 8, 4, 4)
     """
+
+    _convolve = staticmethod(F.conv2d)
 
     def __init__(
         self,
@@ -132,24 +118,6 @@ class Conv2d(_PaddedConv):
         )
         self.conv_mode, self.compute_mode = conv_mode, compute_mode
         self._set_padding_mode(padding_mode)
-
-    def calc_conv(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """The convolution with another weight and bias."""
-        inp, padding = self._with_border(inp)
-        return F.conv2d(
-            inp,
-            weight,
-            bias,
-            self.stride,
-            padding,
-            self.dilation,
-            self.groups,
-            self.conv_mode,
-            self.compute_mode,
-        )
-
-    def forward(self, inp: Tensor) -> Tensor:
-        return self.calc_conv(inp, self.weight, self.bias)
 
 
 class ConvTranspose2d(_ConvTransposeNd):

@@ -2,6 +2,7 @@
 """Base classes of convolution modules."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -106,7 +107,9 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class _PaddedConv(_ConvNd):
-    """A convolution with a padding mode other than zeros."""
+    """A convolution with a padding mode other than zeros, by the function ``_convolve``."""
+
+    _convolve: Callable[..., Tensor]
 
     def _set_padding_mode(self, padding_mode: str) -> None:
         assert padding_mode in _PADDING_MODES, (
@@ -125,3 +128,12 @@ class _PaddedConv(_ConvNd):
         if self.padding_mode == "zeros":
             return inp, self.padding
         return F.nn.pad(inp, self.get_pad_witdth(), self.padding_mode), 0
+
+    def calc_conv(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution with another weight and bias."""
+        inp, padding = self._with_border(inp)
+        window = (self.stride, padding, self.dilation, self.groups)
+        return self._convolve(inp, weight, bias, *window, self.conv_mode, self.compute_mode)
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.calc_conv(inp, self.weight, self.bias)

@@ -11,16 +11,16 @@ from .conv_base import _ConvNd
 class _WindowConv(_ConvNd):
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        groups,
-        bias,
-        conv_mode,
-        compute_mode,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Pair,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        dilation: Pair = 1,
+        groups: int = 1,
+        bias: bool = True,
+        conv_mode: str = "cross_correlation",
+        compute_mode: str = "default",
         **kwargs,
     ):
         who = type(self).__name__
@@ -129,34 +129,6 @@ class DeformableConv2d(_WindowConv):
         >>> M.DeformableConv2d(2, 3, 3)(x, offset, mask).shape
         (1, 3, 3, 3)
     """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Pair,
-        stride: Pair = 1,
-        padding: Pair = 0,
-        dilation: Pair = 1,
-        groups: int = 1,
-        bias: bool = True,
-        conv_mode: str = "cross_correlation",
-        compute_mode: str = "default",
-        **kwargs,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            conv_mode,
-            compute_mode,
-            **kwargs,
-        )
 
     def calc_conv(
         self, inp: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor | None
