@@ -273,9 +273,19 @@ class Client:
     Example:
         >>> server = Server()
         >>> client = Client("localhost", server.py_server_port)
+        >>> client.connect()
         >>> client.user_set("path", "/data")
-        >>> client.user_pop("path")
-        '/data'
+        >>> client.user_get("path"), client.user_pop("path")
+        ('/data', '/data')
+        >>> client.group_barrier("start", 1)
+        >>> client.bcast_val(0.5, "loss", 1)
+        0.5
+        >>> client.leave("trainer 1")
+        >>> try:
+        ...     client.bcast_val(None, "loss", 2, source="trainer 1")
+        ... except RuntimeError:
+        ...     print("trainer 1 has left")
+        trainer 1 has left
     """
 
     def __init__(self, master_ip: str, port: int, timeout: float | None = None) -> None:
@@ -323,10 +333,6 @@ class Client:
 
         Raises:
             ConnectionError: no server has answered for a minute, or it has another secret.
-        Example:
-            >>> server = Server()
-            >>> client = Client("localhost", server.py_server_port)
-            >>> client.connect()
         """
         end = time.monotonic() + _PATIENCE_SECONDS
         while True:
@@ -348,10 +354,6 @@ class Client:
             size: number of clients.
         Raises:
             RuntimeError: the others have not arrived in time, or name another size.
-        Example:
-            >>> server = Server()
-            >>> client = Client("localhost", server.py_server_port)
-            >>> client.group_barrier("start", 1)
         """
         self._call_patiently("group_barrier", key, size)
 
@@ -361,12 +363,6 @@ class Client:
         Args:
             key: the name.
             val: plain data.
-        Example:
-            >>> server = Server()
-            >>> client = Client("localhost", server.py_server_port)
-            >>> client.user_set("epoch", 3)
-            >>> client.user_get("epoch")
-            3
         """
         self._call("user_set", key, val)
 
@@ -380,12 +376,6 @@ class Client:
             The value.
         Raises:
             RuntimeError: no client has set it in time.
-        Example:
-            >>> server = Server()
-            >>> client = Client("localhost", server.py_server_port)
-            >>> client.user_set("epoch", 3)
-            >>> client.user_get("epoch"), client.user_get("epoch")
-            (3, 3)
         """
         return self._call_patiently("user_get", key, patience=patience)
 
@@ -394,12 +384,6 @@ class Client:
 
         Raises:
             RuntimeError: no client has set it in time.
-        Example:
-            >>> server = Server()
-            >>> client = Client("localhost", server.py_server_port)
-            >>> client.user_set("epoch", 3)
-            >>> client.user_pop("epoch")
-            3
         """
         return self._call_patiently("user_pop", key)
 
@@ -408,15 +392,6 @@ class Client:
 
         Args:
             who: the ``source`` for which others wait.
-        Example:
-            >>> server = Server()
-            >>> client = Client("localhost", server.py_server_port)
-            >>> client.leave("trainer 1")
-            >>> try:
-            ...     client.bcast_val(None, "loss", 2, source="trainer 1")
-            ... except RuntimeError:
-            ...     print("trainer 1 has left")
-            trainer 1 has left
         """
         self._request("leave", (who,), 0, grace=_LEAVE_SECONDS)
 
@@ -441,11 +416,6 @@ class Client:
         Raises:
             RuntimeError: the source has left, has not set it in time, or another client names
                 another size.
-        Example:
-            >>> server = Server()
-            >>> client = Client("localhost", server.py_server_port)
-            >>> client.bcast_val(0.5, "loss", 1)
-            0.5
         """
         self._broadcasts[key] += 1
         return self._call_patiently(

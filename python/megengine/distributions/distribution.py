@@ -15,8 +15,17 @@ class Distribution:
         event_shape: shape of a sample of one of them.
     Example:
         >>> from megengine.distributions import Exponential
-        >>> isinstance(Exponential(F.ones(2)), Distribution)
-        True
+        >>> d = Exponential(Tensor([2.0]))
+        >>> isinstance(d, Distribution), d.batch_shape, d.event_shape
+        (True, (1,), ())
+        >>> d.mean, d.stddev, d.variance
+        (Tensor([0.5], device=xpux:0), Tensor([0.5], device=xpux:0), Tensor([0.25], device=xpux:0))
+        >>> d.sample((4,)).shape, d.expand((3,)).batch_shape
+        ((4, 1), (3,))
+        >>> round(d.log_prob(Tensor([0.0])).item(), 4)
+        0.6931
+        >>> round(d.cdf(Tensor([0.3465736])).item(), 4), round(d.icdf(Tensor([0.5])).item(), 4)
+        (0.5, 0.3466)
     """
 
     def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = ()):
@@ -32,72 +41,32 @@ class Distribution:
             A distribution of the same class.
         Raises:
             NotImplementedError: the class does not define it.
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> d.expand((3,)).batch_shape
-            (3,)
         """
         raise self._missing("expand")
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """Shape of the parameters.
-
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> d.batch_shape
-            (1,)
-        """
+        """Shape of the parameters."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> tuple[int, ...]:
-        """Shape of a sample of one distribution.
-
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> d.event_shape
-            ()
-        """
+        """Shape of a sample of one distribution."""
         return self._event_shape
 
     @property
     def mean(self) -> Tensor:
-        """The mean of each distribution.
-
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> d.mean
-            Tensor([0.5], device=xpux:0)
-        """
+        """The mean of each distribution."""
         raise self._missing("mean")
 
     @property
     def variance(self) -> Tensor:
-        """The variance of each distribution.
-
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> d.variance
-            Tensor([0.25], device=xpux:0)
-        """
+        """The variance of each distribution."""
         raise self._missing("variance")
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation of each distribution.
-
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> d.stddev
-            Tensor([0.5], device=xpux:0)
-        """
+        """The standard deviation of each distribution."""
         return F.sqrt(self.variance)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -109,11 +78,6 @@ class Distribution:
             Tensor of the shape ``sample_shape + batch_shape + event_shape``.
         Raises:
             NotImplementedError: the class does not define it.
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> d.sample((4,)).shape
-            (4, 1)
         """
         raise self._missing("sample")
 
@@ -126,11 +90,6 @@ class Distribution:
             Tensor.
         Raises:
             NotImplementedError: the class does not define it.
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> round(d.log_prob(Tensor([0.0])).item(), 4)
-            0.6931
         """
         raise self._missing("log_prob")
 
@@ -143,11 +102,6 @@ class Distribution:
             Tensor.
         Raises:
             NotImplementedError: the class does not define it.
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> round(d.cdf(Tensor([0.3465736])).item(), 4)
-            0.5
         """
         raise self._missing("cdf")
 
@@ -160,11 +114,6 @@ class Distribution:
             Tensor.
         Raises:
             NotImplementedError: the class does not define it.
-        Example:
-            >>> from megengine.distributions import Exponential
-            >>> d = Exponential(Tensor([2.0]))
-            >>> round(d.icdf(Tensor([0.5])).item(), 4)
-            0.3466
         """
         raise self._missing("icdf")
 

@@ -20,15 +20,23 @@ class Expr(GraphMember):
         >>> from megengine.traced_module import trace_module
         >>> class Net(M.Module):
         ...     def forward(self, x):
-        ...         return F.relu(x).sum()
-        >>> graph = trace_module(Net(), F.ones(2)).graph
-        >>> len(graph._exprs[-1].inputs), len(graph._exprs[-1].outputs)
-        (1, 1)
-        >>> call = graph._exprs[0]
-        >>> args, kwargs = call.unflatten_args(call.inputs)  # nodes in the places of the arguments
-        >>> args, kwargs
-        ((x,), {})
-        >>> call.enable_remove()  # graph.compile() removes the call if its result is unused
+        ...         return F.clip(x, lower=0.0, upper=2.0)
+        >>> traced = trace_module(Net(), F.ones(2))
+        >>> call = traced.graph.exprs().as_list()[-1]
+        >>> call.inputs, call.outputs, call.return_val
+        ([x], [clip_out], clip_out)
+        >>> call.args, call.kwargs, call.named_args
+        ((x, 0.0, 2.0), {}, {'x': x, 'lower': 0.0, 'upper': 2.0})
+        >>> call.interpret(Tensor([-1.0, 5.0]))
+        [Tensor([0. 2.], device=xpux:0)]
+        >>> call.set_arg("upper", 6.0)
+        >>> call.unflatten_args(call.inputs)  # nodes in the places of the arguments
+        ((x, 0.0, 6.0), {})
+        >>> call.set_args_kwargs(call.args[0], 1.0, upper=4.0)
+        >>> traced(Tensor([0.0, 9.0]))
+        Tensor([1. 4.], device=xpux:0)
+        >>> call.disable_remove()  # graph.compile() keeps the call even if its result is unused
+        >>> call.enable_remove()
     """
 
     if TYPE_CHECKING:
@@ -59,13 +67,7 @@ class Expr(GraphMember):
         self._disable_remove = False
 
     def disable_remove(self) -> None:
-        """Keep the expression even if its outputs are unused.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.outputs[0].expr.disable_remove()
-        """
+        """Keep the expression even if its outputs are unused."""
         self._disable_remove = True
 
     def add_inputs(self, vals) -> None:
@@ -172,16 +174,6 @@ class Expr(GraphMember):
         Raises:
             AssertionError: the expression is not a call with a known signature.
             TypeError: the arguments do not fit.
-        Example:
-            >>> import megengine.traced_module as T
-            >>> class Net(M.Module):
-            ...     def forward(self, x):
-            ...         return F.softmax(x, axis=1)
-            >>> traced = T.trace_module(Net(), F.zeros((1, 4)))
-            >>> expr = traced.graph.outputs[0].expr
-            >>> expr.set_args_kwargs(expr.args[0], axis=0)
-            >>> traced(F.zeros((1, 4)))
-            Tensor([[1. 1. 1. 1.]], device=xpux:0)
         """
         assert self._func is not None, f"[Expr] a {type(self).__name__} has no arguments to set"
         args, kwargs = normalised_for(self._func, args, kwargs)
@@ -200,32 +192,12 @@ class Expr(GraphMember):
 
     @property
     def kwargs(self) -> dict:
-        """The arguments by keyword: nodes and constants.
-
-        Example:
-            >>> from megengine.traced_module import trace_module
-            >>> class Net(M.Module):
-            ...     def forward(self, x):
-            ...         return F.clip(x, lower=0.0, upper=2.0)
-            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
-            >>> expr.kwargs
-            {}
-        """
+        """The arguments by keyword: nodes and constants."""
         return self.unflatten_args(self.inputs)[1]
 
     @property
     def args(self) -> tuple:
-        """The arguments by position, with the Module or Tensor of a method.
-
-        Example:
-            >>> from megengine.traced_module import trace_module
-            >>> class Net(M.Module):
-            ...     def forward(self, x):
-            ...         return F.clip(x, lower=0.0, upper=2.0)
-            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
-            >>> expr.args
-            (x, 0.0, 2.0)
-        """
+        """The arguments by position, with the Module or Tensor of a method."""
         return self.unflatten_args(self.inputs)[0]
 
     @property
@@ -234,14 +206,6 @@ class Expr(GraphMember):
 
         Raises:
             AssertionError: the expression is not a call with a known signature.
-        Example:
-            >>> from megengine.traced_module import trace_module
-            >>> class Net(M.Module):
-            ...     def forward(self, x):
-            ...         return F.clip(x, lower=0.0, upper=2.0)
-            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
-            >>> expr.named_args
-            {'x': x, 'lower': 0.0, 'upper': 2.0}
         """
         signature = self._signature()
         assert signature is not None, f"[Expr] the arguments of {self!r} have no names"
@@ -255,15 +219,6 @@ class Expr(GraphMember):
             val: a node of the graph, or a constant.
         Raises:
             AssertionError: the call has no such argument.
-        Example:
-            >>> from megengine.traced_module import trace_module
-            >>> class Net(M.Module):
-            ...     def forward(self, x):
-            ...         return F.clip(x, lower=0.0, upper=2.0)
-            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
-            >>> expr.set_arg("upper", 6.0)
-            >>> expr.named_args["upper"]
-            6.0
         """
         arguments = self.named_args
         assert name in arguments, f"[Expr] {self!r} has no argument {name!r}, but {[*arguments]}"
@@ -279,14 +234,6 @@ class Expr(GraphMember):
         Raises:
             AssertionError: it is set to a value that is not a structure of nodes, or of more or
                 fewer nodes than it has.
-        Example:
-            >>> from megengine.traced_module import trace_module
-            >>> class Net(M.Module):
-            ...     def forward(self, x):
-            ...         return F.clip(x, lower=0.0, upper=2.0)
-            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
-            >>> expr.return_val
-            clip_out
         """
         if self.out_def is None:
             return self.outputs[0] if self.outputs else None
@@ -310,14 +257,6 @@ class Expr(GraphMember):
             inputs: the values of its inputs.
         Returns:
             The values of its outputs.
-        Example:
-            >>> from megengine.traced_module import trace_module
-            >>> class Net(M.Module):
-            ...     def forward(self, x):
-            ...         return F.clip(x, lower=0.0, upper=2.0)
-            >>> expr = trace_module(Net(), F.ones(2)).graph.exprs().as_list()[-1]
-            >>> expr.interpret(Tensor([-1.0, 5.0]))
-            [Tensor([0. 2.], device=xpux:0)]
         """
         raise NotImplementedError(f"[{type(self).__name__}] cannot be calculated")
 

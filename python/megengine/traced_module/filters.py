@@ -43,6 +43,10 @@ class BaseFilter:
         >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
         >>> isinstance(graph.exprs(), BaseFilter), graph.exprs().as_count()
         (True, 4)
+        >>> graph.nodes().as_list(), list(graph.nodes().as_dict())
+        ([self, inp, _0, _0_out], [0, 1, 2, 3])
+        >>> graph.nodes().name("inp").as_unique()
+        inp
     """
 
     def __init__(self, iter: Iterable):
@@ -52,25 +56,11 @@ class BaseFilter:
         return iter(self._iter)
 
     def as_list(self) -> list:
-        """The results as a list.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.nodes().as_list()
-            [self, inp, _0, _0_out]
-        """
+        """The results as a list."""
         return list(self)
 
     def as_dict(self) -> OrderedDict:
-        """The results by id.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> list(graph.nodes().as_dict())
-            [0, 1, 2, 3]
-        """
+        """The results by id."""
         return OrderedDict((found._id, found) for found in self)
 
     def as_unique(self):
@@ -78,25 +68,13 @@ class BaseFilter:
 
         Raises:
             AssertionError: there is no result, or there are several.
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.nodes().name("inp").as_unique()
-            inp
         """
         found = self.as_list()
         assert len(found) == 1, f"[as_unique] {len(found)} elements were found, not one"
         return found[0]
 
     def as_count(self) -> int:
-        """The number of results.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.nodes().as_count()
-            4
-        """
+        """The number of results."""
         return len(self.as_list())
 
 
@@ -110,41 +88,23 @@ class ExprFilter(BaseFilter):
     Example:
         >>> from megengine.traced_module import trace_module
         >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-        >>> isinstance(graph.exprs(), ExprFilter)
-        True
+        >>> calls = graph.exprs()
+        >>> isinstance(calls, ExprFilter), calls.call_function(None).as_list()
+        (True, [])
+        >>> calls.call_method("__call__").as_unique(), calls.expr_id([0, 1]).as_count()
+        (%3:	_0_out = _0(inp, ), 2)
     """
 
     def call_function(self, func: Callable | None) -> "ExprFilterCallFunction":
-        """Calls of a function; of any for None.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.exprs().call_function(None).as_count()
-            0
-        """
+        """Calls of a function; of any for None."""
         return ExprFilterCallFunction(self, func)
 
     def call_method(self, method: str | None) -> "ExprFilterCallMethod":
-        """Calls of a method of Tensors, or of Modules for ``"__call__"``; of any for None.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.exprs().call_method("__call__").as_unique()
-            %3:	_0_out = _0(inp, )
-        """
+        """Calls of a method of Tensors, or of Modules for ``"__call__"``; of any for None."""
         return ExprFilterCallMethod(self, method)
 
     def expr_id(self, expr_id: int | list[int]) -> "ExprFilterExprId":
-        """The expressions with these ids.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.exprs().expr_id([0, 1]).as_count()
-            2
-        """
+        """The expressions with these ids."""
         return ExprFilterExprId(self, expr_id)
 
 
@@ -154,41 +114,23 @@ class NodeFilter(BaseFilter):
     Example:
         >>> from megengine.traced_module import trace_module
         >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-        >>> isinstance(graph.nodes(), NodeFilter), graph.nodes().as_count()
-        (True, 4)
+        >>> nodes = graph.nodes()
+        >>> isinstance(nodes, NodeFilter), nodes.type(M.ReLU).as_unique()
+        (True, _0)
+        >>> nodes.node_id(0).as_unique(), nodes.name("*_out").as_unique()
+        (self, _0_out)
     """
 
     def type(self, owner_type: type) -> "NodeFilterType":
-        """Nodes of Modules of a class, or nodes of a class of nodes.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.nodes().type(M.ReLU).as_unique()
-            _0
-        """
+        """Nodes of Modules of a class, or nodes of a class of nodes."""
         return NodeFilterType(self, owner_type)
 
     def node_id(self, node_id: int | list[int]) -> "NodeFilterNodeId":
-        """The nodes with these ids.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.nodes().node_id(0).as_unique()
-            self
-        """
+        """The nodes with these ids."""
         return NodeFilterNodeId(self, node_id)
 
     def name(self, name: str, ignorecase: bool = True) -> "NodeFilterName":
-        """The nodes whose names match a pattern such as ``"*_out"``.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.nodes().name("*_out").as_unique()
-            _0_out
-        """
+        """The nodes whose names match a pattern such as ``"*_out"``."""
         return NodeFilterName(self, name, ignorecase)
 
 
@@ -198,8 +140,8 @@ class NodeFilterType(NodeFilter):
     Example:
         >>> from megengine.traced_module import trace_module
         >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-        >>> graph.get_node_by_name("_0_out").as_unique()
-        _0_out
+        >>> isinstance(graph.get_module_by_type(M.ReLU), NodeFilterType)
+        True
     """
 
     def __init__(self, expr_iter: Iterable, owner_type: type):
@@ -281,13 +223,9 @@ class ExprFilterCallFunction(ExprFilter):
 
     Example:
         >>> from megengine.traced_module import trace_module
-        >>> class Net(M.Module):
-        ...     def forward(self, x):
-        ...         return F.relu(x).sum()
-        >>> graph = trace_module(Net(), F.ones(2)).graph
-        >>> found = graph.get_function_by_type(F.relu)
-        >>> isinstance(found, ExprFilterCallFunction), found.as_count()
-        (True, 1)
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> isinstance(graph.get_function_by_type(F.relu), ExprFilterCallFunction)
+        True
     """
 
     def __init__(self, expr_iter: Iterable, func: Callable | None = None):
@@ -305,13 +243,9 @@ class ExprFilterCallMethod(ExprFilter):
 
     Example:
         >>> from megengine.traced_module import trace_module
-        >>> class Net(M.Module):
-        ...     def forward(self, x):
-        ...         return F.relu(x).sum()
-        >>> graph = trace_module(Net(), F.ones(2)).graph
-        >>> found = graph.get_method_by_type("sum")
-        >>> isinstance(found, ExprFilterCallMethod), found.as_count()
-        (True, 1)
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> isinstance(graph.get_method_by_type("sum"), ExprFilterCallMethod)
+        True
     """
 
     def __init__(self, expr_iter: Iterable, method: str | None = None):
@@ -329,13 +263,9 @@ class ExprFilterExprId(ExprFilter):
 
     Example:
         >>> from megengine.traced_module import trace_module
-        >>> class Net(M.Module):
-        ...     def forward(self, x):
-        ...         return F.relu(x).sum()
-        >>> graph = trace_module(Net(), F.ones(2)).graph
-        >>> found = graph.get_expr_by_id([graph._exprs[0]._id])
-        >>> isinstance(found, ExprFilterExprId), found.as_count()
-        (True, 1)
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> isinstance(graph.get_expr_by_id([3]), ExprFilterExprId)
+        True
     """
 
     def __init__(self, expr_iter: Iterable, expr_id: int | list[int]):

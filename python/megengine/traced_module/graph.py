@@ -27,8 +27,20 @@ class InternalGraph:
         >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
         >>> isinstance(graph, InternalGraph), graph.inputs, graph.outputs
         (True, [self, inp], [_0_out])
-        >>> graph.name, graph.qualname
-        ('Sequential', 'Sequential')
+        >>> graph.name, graph.qualname, graph.top_graph
+        ('Sequential', 'Sequential', None)
+        >>> graph.exprs().as_list()[-1]
+        %3:	_0_out = _0(inp, )
+        >>> graph.get_expr_by_id(3).as_count(), graph.get_method_by_type("__call__").as_count()
+        (1, 1)
+        >>> graph.get_function_by_type(F.relu).as_list()
+        []
+        >>> graph.nodes().as_list(), graph.get_module_by_type(M.ReLU).as_unique()
+        ([self, inp, _0, _0_out], _0)
+        >>> graph.get_node_by_id(3).as_unique(), graph.get_node_by_name("*_out").as_unique()
+        (_0_out, _0_out)
+        >>> len(graph.get_dep_exprs(graph.outputs))
+        4
     """
 
     def __init__(self, name: str, qualname: str):
@@ -78,15 +90,7 @@ class InternalGraph:
 
     @property
     def top_graph(self) -> "InternalGraph | None":
-        """The graph that calls its Module; None for the graph of the outermost traced module.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
-            >>> graph = traced.graph
-            >>> graph.top_graph is None
-            True
-        """
+        """The graph that calls its Module; None for the graph of the outermost traced module."""
         whole = self._whole
         if whole is None or whole is self:
             return None
@@ -100,65 +104,23 @@ class InternalGraph:
 
         Args:
             recursive: include those of inner graphs, each after its first call.
-        Example:
-            >>> import megengine.traced_module as T
-            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
-            >>> graph.exprs().as_list()[-1]
-            %3:	_0_out = _0(inp, )
         """
         return ExprFilter(_Again(lambda: all_exprs(self, recursive)))
 
     def nodes(self, recursive: bool = True) -> NodeFilter:
-        """The nodes; see ``exprs``.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
-            >>> graph = traced.graph
-            >>> graph.nodes().as_count()
-            4
-        """
+        """The nodes; see ``exprs``."""
         return NodeFilter(_Again(lambda: all_nodes(self, recursive)))
 
     def get_function_by_type(self, func: Callable | None = None, recursive: bool = True):
-        """The calls of a function; of any for None.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> class Net(M.Module):
-            ...     def forward(self, x):
-            ...         return F.relu(F.exp(x))
-            >>> graph = T.trace_module(Net(), Tensor([1.0])).graph
-            >>> graph.get_function_by_type(F.relu).as_unique()
-            %3:	relu_out = nn.relu(exp_out, )
-        """
+        """The calls of a function; of any for None."""
         return self.exprs(recursive).call_function(func)
 
     def get_method_by_type(self, method: str | None = None, recursive: bool = True):
-        """The calls of a method of Tensors (``"__add__"``); of any, of Modules too, for None.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> class Net(M.Module):
-            ...     def forward(self, x):
-            ...         return F.relu(x + 1)
-            >>> traced = T.trace_module(Net(), Tensor([1.0]))
-            >>> graph = traced.graph
-            >>> graph.get_method_by_type("__add__").as_count()
-            1
-        """
+        """The calls of a method of Tensors (``"__add__"``); of any, of Modules too, for None."""
         return self.exprs(recursive).call_method(method)
 
     def get_expr_by_id(self, expr_id: int | list[int] | None = None, recursive: bool = True):
-        """The expressions with an id, or with several.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
-            >>> graph = traced.graph
-            >>> graph.get_expr_by_id(graph.exprs().as_list()[-1]._id).as_unique()
-            %3:	_0_out = _0(inp, )
-        """
+        """The expressions with an id, or with several."""
         return self.exprs(recursive).expr_id(expr_id)
 
     def get_module_by_type(self, module_cls: type, recursive: bool = True):
@@ -166,12 +128,6 @@ class InternalGraph:
 
         Raises:
             AssertionError: ``module_cls`` is not a class of Modules.
-        Example:
-            >>> import megengine.traced_module as T
-            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
-            >>> graph = traced.graph
-            >>> graph.get_module_by_type(M.ReLU).as_unique()
-            _0
         """
         assert isinstance(module_cls, type) and issubclass(module_cls, Module), (
             f"[get_module_by_type] a class of Modules is expected, got {module_cls!r}"
@@ -179,15 +135,7 @@ class InternalGraph:
         return self.nodes(recursive).type(module_cls)
 
     def get_node_by_id(self, node_id: int | list[int] | None = None, recursive: bool = True):
-        """The nodes with an id, or with several.
-
-        Example:
-            >>> import megengine.traced_module as T
-            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
-            >>> graph = traced.graph
-            >>> graph.get_node_by_id(graph.outputs[0].id).as_unique()
-            _0_out
-        """
+        """The nodes with an id, or with several."""
         return self.nodes(recursive).node_id(node_id)
 
     def get_node_by_name(
@@ -199,12 +147,6 @@ class InternalGraph:
             name: pattern such as ``"conv*_out"``; it may begin with the graph's name.
             ignorecase: whether to ignore case.
             recursive: include those of inner graphs.
-        Example:
-            >>> import megengine.traced_module as T
-            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
-            >>> graph = traced.graph
-            >>> graph.get_node_by_name("*_out").as_unique()
-            _0_out
         """
         return self.nodes(recursive).name(name, ignorecase)
 
@@ -215,12 +157,6 @@ class InternalGraph:
 
         Args:
             nodes: a node, or several, of this graph.
-        Example:
-            >>> import megengine.traced_module as T
-            >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
-            >>> graph = traced.graph
-            >>> len(graph.get_dep_exprs(graph.outputs))
-            4
         """
         waiting = [nodes] if isinstance(nodes, Node) else list(nodes)
         requested = {id(node) for node in waiting}

@@ -44,6 +44,8 @@ class NetworkNode:
         >>> x = net.make_input_node((2,), "float32", name="x")
         >>> isinstance(x, NetworkNode), isinstance(x.owner, NetworkNode)
         (True, True)
+        >>> x.graph is net.graph, x.id != (x + 1).id
+        (True, True)
     """
 
     if TYPE_CHECKING:
@@ -55,28 +57,12 @@ class NetworkNode:
 
     @property
     def graph(self) -> _OpenGraph:
-        """The graph that it is a part of.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> x.graph is net.graph
-            True
-        """
+        """The graph that it is a part of."""
         return self._graph
 
     @property
     def id(self) -> int:
-        """A number; no other variable, or no other operator, of the graph has it.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> x.id != (x + 1).id
-            True
-        """
+        """A number; no other variable, or no other operator, of the graph has it."""
         return self._number
 
     @property
@@ -99,10 +85,13 @@ class VarNode(NetworkNode, Tensor):
     Example:
         >>> from megengine.utils.network import Network
         >>> x = Network().make_input_node((2, 3), "float32", name="x")
-        >>> (x * 2).shape
-        (2, 3)
-        >>> x.name, VarNode.load(x) is x
-        ('x', True)
+        >>> y = F.relu(x)
+        >>> y.shape, x.partial_shape, x.shapeof(1).numpy()
+        ((2, 3), (2, 3), array([3], dtype=int32))
+        >>> x.name, VarNode.load(x) is x, x.var is x
+        ('x', True, True)
+        >>> x.owner, x.op, [op.type for op in x.users]
+        (x{Host2DeviceCopy}, x{Host2DeviceCopy}, ['Elemwise', 'GetVarShape'])
     """
 
     def __new__(cls, var, *, name: str | None = None) -> "VarNode":
@@ -125,57 +114,24 @@ class VarNode(NetworkNode, Tensor):
 
     @property
     def var(self) -> "VarNode":
-        """The variable itself, for compatibility with MegEngine.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> x.var is x
-            True
-        """
+        """The variable itself, for compatibility with MegEngine."""
         return self
 
     @property
     def owner(self) -> "OpNode":
-        """The operator that computes it; inputs and constants are operators, too.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> x.owner
-            x{Host2DeviceCopy}
-        """
+        """The operator that computes it; inputs and constants are operators, too."""
         return self.graph.operator(self.graph.owner(self._number))
 
     op = owner  # as variables of ``core.tensor.megbrain_graph`` have it
 
     @property
     def users(self) -> list["OpNode"]:
-        """The operators that read it.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> y = F.relu(x)
-            >>> [op.type for op in x.users]
-            ['Elemwise']
-        """
+        """The operators that read it."""
         return [self.graph.operator(number) for number in self.graph.readers(self._number)]
 
     @property
     def partial_shape(self) -> tuple[int, ...] | None:
-        """Size of each axis; None if they are known only at run time.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> x.partial_shape
-            (2, 3)
-        """
+        """Size of each axis; None if they are known only at run time."""
         try:
             return self._tuple_shape
         except RuntimeError:
@@ -193,12 +149,6 @@ class VarNode(NetworkNode, Tensor):
             axis: which one.
         Returns:
             VarNode, int32, shape ``(1,)``.
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> x.shapeof(1).numpy()
-            array([3], dtype=int32)
         """
         return _mge.ops.shape_of(self)[axis].reshape(1)
 
@@ -249,10 +199,12 @@ class OpNode(NetworkNode):
         >>> net = Network()
         >>> x = net.make_input_node((2,), "float32", name="x")
         >>> op = F.relu(x).owner
-        >>> isinstance(op, OpNode), op.type, op.inputs
-        (True, 'Elemwise', (VarNode:x,))
-        >>> op.name, OpNode.load(op) is op
-        ('relu#1', True)
+        >>> isinstance(op, OpNode), op.type, op.graph_type, op.params["mode"]
+        (True, 'Elemwise', 'Elemwise', 'RELU')
+        >>> op.name, OpNode.load(op) is op, x.owner.priority < op.priority
+        ('relu#1', True, True)
+        >>> op.inputs, op.outputs
+        ((VarNode:x,), (VarNode:relu#1,))
     """
 
     _has_params = True  # inputs and constants have no params
@@ -274,15 +226,7 @@ class OpNode(NetworkNode):
 
     @property
     def graph_type(self) -> str:
-        """The type in MegEngine's graphs, such as ``"ConvolutionForward"``.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> F.relu(x).owner.graph_type
-            'Elemwise'
-        """
+        """The type in MegEngine's graphs, such as ``"ConvolutionForward"``."""
         name = type(self).__name__
         kind = self.graph.operator_type(self._number)[0]
         return name if name in CLASSES else TYPES.get(kind, kind)
@@ -290,15 +234,7 @@ class OpNode(NetworkNode):
     @property
     def params(self) -> Any:
         """The parameters: a mapping, by this engine's and MegEngine's names; ``mode`` is that of
-        Elemwise and Reduce. For a graph from ``load_graph``, JSON text.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> F.relu(x).owner.params["mode"]
-            'RELU'
-        """
+        Elemwise and Reduce. For a graph from ``load_graph``, JSON text."""
         return self.graph.params_of(self)
 
     @property
@@ -322,15 +258,7 @@ class OpNode(NetworkNode):
 
     @property
     def outputs(self) -> tuple[VarNode, ...]:
-        """Its outputs.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> x.owner.outputs
-            (VarNode:x,)
-        """
+        """Its outputs."""
         if self._replaced_by is not None:
             return self._replaced_by.outputs
         return tuple(map(self.graph.variable, self.graph.outputs_of(self._number)))
@@ -385,15 +313,7 @@ class OpNode(NetworkNode):
 
     @property
     def priority(self) -> tuple[int, int]:
-        """Its position: operators run in the order of the graph, without other priorities.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> x = net.make_input_node((2, 3), "float32", name="x")
-            >>> x.owner.priority < F.relu(x).owner.priority
-            True
-        """
+        """Its position: operators run in the order of the graph, without other priorities."""
         return (0, self._number)
 
     def __repr__(self) -> str:

@@ -79,6 +79,7 @@ class Network:
     """A graph with named inputs and outputs.
 
     Example:
+        >>> from megengine.utils.network_node import Host2DeviceCopy
         >>> net = Network()
         >>> x = net.make_input_node((2, 3), "float32", name="x")
         >>> y = x * 2
@@ -86,6 +87,22 @@ class Network:
         >>> net.add_output(y)
         >>> net.all_oprs
         [x{Host2DeviceCopy}, constant#1{ImmutableTensor}, y{Elemwise:MUL}]
+        >>> net.input_vars, net.all_vars, net.dest_vars
+        ([VarNode:x], [VarNode:x, VarNode:constant#1, VarNode:y], [VarNode:y])
+        >>> net.output_vars == net.dest_vars
+        True
+        >>> net.get_var_receive_oprs(x), net.get_dep_oprs(x)
+        ([y{Elemwise:MUL}], [x{Host2DeviceCopy}])
+        >>> net.get_opr_by_type(Host2DeviceCopy), net.get_opr_by_name("x"), net.get_var_by_name("x")
+        (x{Host2DeviceCopy}, x{Host2DeviceCopy}, VarNode:x)
+        >>> net.data_providers_filter.as_unique(), net.params_filter.as_unique()
+        (x{Host2DeviceCopy}, constant#1{ImmutableTensor})
+        >>> net.opr_filter.as_count(), net.var_filter.as_count()
+        (3, 3)
+        >>> list(net.all_oprs_dict), list(net.all_vars_dict)
+        (['x', 'constant#1', 'y'], ['x', 'constant#1', 'y'])
+        >>> net.all_oprs_map[x.owner.id], net.all_vars_map[x.id]
+        (x{Host2DeviceCopy}, VarNode:x)
     """
 
     def __init__(self) -> None:
@@ -435,13 +452,6 @@ class Network:
             OpNode, or a list of them.
         Raises:
             AssertionError: there is not exactly one although one is expected.
-        Example:
-            >>> from megengine.utils.network_node import Host2DeviceCopy
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> net.get_opr_by_type(Host2DeviceCopy).name
-            'x'
         """
         return _found(self.opr_filter.type(oprcls), unique, f"operators of type {oprcls.__name__}")
 
@@ -455,12 +465,6 @@ class Network:
             OpNode, or a list of them.
         Raises:
             AssertionError: there is not exactly one although one is expected.
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> net.get_opr_by_name("x")
-            x{Host2DeviceCopy}
         """
         return _found(self.opr_filter.name(name), unique, f"operators named {name!r}")
 
@@ -474,116 +478,47 @@ class Network:
             VarNode, or a list of them.
         Raises:
             AssertionError: there is not exactly one although one is expected.
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> net.get_var_by_name("x") is x
-            True
         """
         return _found(self.var_filter.name(name), unique, f"variables named {name!r}")
 
     def get_var_receive_oprs(self, var: Tensor) -> list[OpNode]:
-        """The operators that read a variable and that outputs depend on.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> len(net.get_var_receive_oprs(x))
-            1
-        """
+        """The operators that read a variable and that outputs depend on."""
         return self.opr_filter.has_input(var).as_list()
 
     def get_dep_oprs(self, var: Tensor) -> list[OpNode]:
-        """The operators that a variable depends on, including inputs and constants, in order.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> [opr.name for opr in net.get_dep_oprs(x)]
-            ['x']
-        """
+        """The operators that a variable depends on, including inputs and constants, in order."""
         return get_oprs_seq([as_varnode(var)], prune_immtensor=False)
 
     @property
     def opr_filter(self) -> "NodeFilter":
-        """All operators that the outputs depend on.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> net.opr_filter.as_count()
-            2
-        """
+        """All operators that the outputs depend on."""
         return NodeFilter(self.all_oprs)
 
     @property
     def var_filter(self) -> "NodeFilter":
-        """All variables that the outputs depend on.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> net.var_filter.as_count()
-            2
-        """
+        """All variables that the outputs depend on."""
         return NodeFilter(self.all_vars)
 
     @property
     def params_filter(self) -> "NodeFilter":
-        """The constants that the outputs depend on.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(x + net.make_const([1.0, 2.0], name="c"))
-            >>> net.params_filter.as_unique().name
-            'c'
-        """
+        """The constants that the outputs depend on."""
         return self.opr_filter.param_provider()
 
     @property
     def data_providers_filter(self) -> "NodeFilter":
-        """The inputs that the outputs depend on.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> net.data_providers_filter.as_unique().name
-            'x'
-        """
+        """The inputs that the outputs depend on."""
         return self.opr_filter.data_provider()
 
     @property
     def dest_vars(self) -> list[VarNode]:
-        """The outputs.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> len(net.dest_vars)
-            1
-        """
+        """The outputs."""
         return [self.graph.variable(number) for number in self.graph.outputs]
 
     output_vars = dest_vars
 
     @property
     def input_vars(self) -> list[VarNode]:
-        """The inputs that the outputs need, the nearest to them first.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> [var.name for var in net.input_vars]
-            ['x']
-        """
+        """The inputs that the outputs need, the nearest to them first."""
         return get_dep_vars(self.dest_vars, "Host2DeviceCopy")
 
     @property
@@ -593,15 +528,7 @@ class Network:
 
     @property
     def all_vars(self) -> list[VarNode]:
-        """The variables that the outputs need: the inputs of their operators, and the outputs.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> len(net.all_vars)
-            2
-        """
+        """The variables that the outputs need: the inputs of their operators, and the outputs."""
         oprs = self.all_oprs
         read = {number for opr in oprs for number in self.graph.inputs_of(opr._number)}
         read.update(self.graph.outputs)
@@ -610,54 +537,22 @@ class Network:
 
     @property
     def all_vars_dict(self) -> "OrderedDict[str, VarNode]":
-        """All variables by name.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> "x" in net.all_vars_dict
-            True
-        """
+        """All variables by name."""
         return self.var_filter.as_dict()
 
     @property
     def all_vars_map(self) -> dict[int, VarNode]:
-        """All variables by ``id``.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> net.all_vars_map[x.id] is x
-            True
-        """
+        """All variables by ``id``."""
         return {var.id: var for var in self.all_vars}
 
     @property
     def all_oprs_map(self) -> dict[int, OpNode]:
-        """All operators by ``id``.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> net.all_oprs_map[x.owner.id] is x.owner
-            True
-        """
+        """All operators by ``id``."""
         return {opr.id: opr for opr in self.all_oprs}
 
     @property
     def all_oprs_dict(self) -> "OrderedDict[str, OpNode]":
-        """All operators by name.
-
-        Example:
-            >>> net = Network()
-            >>> x = net.make_input_node((2,), "float32", name="x")
-            >>> net.add_output(F.relu(x))
-            >>> "x" in net.all_oprs_dict
-            True
-        """
+        """All operators by name."""
         return self.opr_filter.as_dict()
 
 

@@ -144,7 +144,7 @@ class NodeFilterCheckType(NodeFilterType):
 
     Example:
         >>> from megengine.utils.network import Network
-        >>> isinstance(Network().data_providers_filter.check_type(Host2DeviceCopy), NodeFilterCheckType)
+        >>> isinstance(Network().opr_filter.check_type(Host2DeviceCopy), NodeFilterCheckType)
         True
     """
 

@@ -20,9 +20,29 @@ class QATModule(Module):
         with_act: whether the result is to be quantised.
     Example:
         >>> import megengine.module.qat as QAT
+        >>> from megengine.quantization import min_max_fakequant_qconfig
         >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
         >>> isinstance(layer, QATModule), layer.with_weight, layer.with_act
         (True, True, True)
+        >>> layer.take("weight", min_max_fakequant_qconfig)
+        >>> layer.get_activation_dtype() is None
+        True
+        >>> layer.set_qconfig(min_max_fakequant_qconfig)
+        >>> weight = layer.apply_quant_weight(Tensor([[127.5, 0.4]]))
+        >>> weight, layer.get_weight_qparams().scale
+        (Tensor([[127.5   0. ]], device=xpux:0), Tensor(1.003937, device=xpux:0))
+        >>> layer.apply_quant_activation(Tensor([-127.5, 0.4]))
+        Tensor([-128.    0.], device=xpux:0)
+        >>> layer.get_activation_qparams().scale
+        Tensor(1.0, device=xpux:0)
+        >>> layer.apply_quant_bias(Tensor([0.3]), Tensor([1.0]), weight)
+        Tensor([0.3], device=xpux:0)
+        >>> layer.get_weight_dtype().metadata["mgb_dtype"]["name"]
+        'QuantizedS8'
+        >>> layer.set_observer(False)
+        >>> layer.set_fake_quant(False)
+        >>> layer.act_observer.enabled, layer.act_fake_quant.enabled
+        (False, False)
     """
 
     with_weight = True
@@ -46,13 +66,6 @@ class QATModule(Module):
 
         Args:
             qconfig: a ``quantization.QConfig``.
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.set_qconfig(min_max_fakequant_qconfig)
-            >>> type(layer.weight_observer).__name__
-            'MinMaxObserver'
         """
         for which in ("act", "weight"):
             self.take(which, qconfig)
@@ -63,13 +76,6 @@ class QATModule(Module):
         Args:
             which: ``"act"`` or ``"weight"``; parts that the module lacks are skipped.
             qconfig: a ``quantization.QConfig``.
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.take("weight", min_max_fakequant_qconfig)
-            >>> layer.act_observer is None
-            True
         """
         if not getattr(self, f"with_{which}"):
             return
@@ -90,31 +96,11 @@ class QATModule(Module):
                 part.enable() if enable else part.disable()
 
     def set_fake_quant(self, enable: bool) -> None:
-        """Switch the fake quantisers on or off.
-
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.set_qconfig(min_max_fakequant_qconfig)
-            >>> layer.set_fake_quant(False)
-            >>> layer.act_fake_quant.enabled
-            False
-        """
+        """Switch the fake quantisers on or off."""
         self._switch("fake_quant", enable)
 
     def set_observer(self, enable: bool) -> None:
-        """Switch the observers on or off.
-
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.set_qconfig(min_max_fakequant_qconfig)
-            >>> layer.set_observer(False)
-            >>> layer.act_observer.enabled
-            False
-        """
+        """Switch the observers on or off."""
         self._switch("observer", enable)
 
     # Under MegEngine's name: modules of users call it.
@@ -134,31 +120,13 @@ class QATModule(Module):
         return target
 
     def apply_quant_weight(self, target: Tensor) -> Tensor:
-        """Observe and fake-quantise a weight, and set its ``qparams``.
-
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.set_qconfig(min_max_fakequant_qconfig)
-            >>> layer.apply_quant_weight(Tensor([[127.5, 0.4]]))
-            Tensor([[127.5   0. ]], device=xpux:0)
-        """
+        """Observe and fake-quantise a weight, and set its ``qparams``."""
         return self._apply_fakequant_with_observer(
             target, self.weight_fake_quant, self.weight_observer
         )
 
     def apply_quant_activation(self, target: Tensor) -> Tensor:
-        """Observe and fake-quantise a result, and set its ``qparams``.
-
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.set_qconfig(min_max_fakequant_qconfig)
-            >>> layer.apply_quant_activation(Tensor([127.5, 0.4]))
-            Tensor([127.   0.], device=xpux:0)
-        """
+        """Observe and fake-quantise a result, and set its ``qparams``."""
         return self._apply_fakequant_with_observer(target, self.act_fake_quant, self.act_observer)
 
     def apply_quant_bias(self, target: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor | None:
@@ -168,73 +136,28 @@ class QATModule(Module):
             target: the bias, or None.
             inp: the input of the module.
             w_qat: the result of ``apply_quant_weight``.
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> bias = Tensor([0.3])
-            >>> layer.apply_quant_bias(bias, Tensor([1.0]), layer.weight) is bias
-            True
         """
         parts = self.act_fake_quant, self.weight_fake_quant
         quantises = all(part is not None and part.enabled for part in parts)
         return fake_quant_bias(target, inp, w_qat) if quantises else target
 
     def get_weight_dtype(self):
-        """The quantised dtype of the weight; None without observer and fake quantiser.
-
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.set_qconfig(min_max_fakequant_qconfig)
-            >>> _ = layer(Tensor([[1.0, 2.0]]))
-            >>> layer.get_weight_dtype().metadata["mgb_dtype"]["name"]
-            'QuantizedS8'
-        """
+        """The quantised dtype of the weight; None without observer and fake quantiser."""
         source = _source_of_qparams(self.weight_fake_quant, self.weight_observer)
         return source and source.get_quantized_dtype()
 
     def get_activation_dtype(self):
-        """The quantised dtype of the result; None without observer and fake quantiser.
-
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.get_activation_dtype() is None
-            True
-        """
+        """The quantised dtype of the result; None without observer and fake quantiser."""
         source = _source_of_qparams(self.act_fake_quant, self.act_observer)
         return source and source.get_quantized_dtype()
 
     def get_weight_qparams(self) -> QParams | None:
-        """Quantisation parameters of the weight; None without observer and fake quantiser.
-
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.set_qconfig(min_max_fakequant_qconfig)
-            >>> _ = layer.apply_quant_weight(Tensor([[127.5, 0.4]]))
-            >>> layer.get_weight_qparams().scale
-            Tensor(1.003937, device=xpux:0)
-        """
+        """Quantisation parameters of the weight; None without observer and fake quantiser."""
         source = _source_of_qparams(self.weight_fake_quant, self.weight_observer)
         return source and source.get_qparams()
 
     def get_activation_qparams(self) -> QParams | None:
-        """Quantisation parameters of the result; None without observer and fake quantiser.
-
-        Example:
-            >>> import megengine.module.qat as QAT
-            >>> from megengine.quantization import min_max_fakequant_qconfig
-            >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
-            >>> layer.set_qconfig(min_max_fakequant_qconfig)
-            >>> _ = layer.apply_quant_activation(Tensor([-127.5, 0.4]))
-            >>> layer.get_activation_qparams().scale
-            Tensor(1.0, device=xpux:0)
-        """
+        """Quantisation parameters of the result; None without observer and fake quantiser."""
         source = _source_of_qparams(self.act_fake_quant, self.act_observer)
         return source and source.get_qparams()
 
