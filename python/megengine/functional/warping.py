@@ -56,31 +56,44 @@ def remap(
         >>> F.remap(F.reshape(F.arange(4), (1, 1, 2, 2)), Tensor([[[[0.5, 0.0]]]]))
         Tensor([[[[0.5]]]], device=xpux:0)
     """
-    return _sample(inp, map_xy, None, border_mode, scalar, interp_mode, "remap")
+    return _Sampler(border_mode, scalar, interp_mode, "remap")(inp, map_xy)
 
 
-def _sample(
-    inp: Tensor,
-    places: Tensor,
-    image: Operand | None,
-    border_mode: str,
-    value: Any,
-    interp_mode: str,
-    who: str,
-) -> Tensor:
-    mode = str(interp_mode).lower()
-    if mode not in ("linear", "nearest"):
-        raise RuntimeError(
-            f"[{who}] interp_mode must be 'linear' or 'nearest', got {interp_mode!r}"
-        )
-    return _mge.ops.remap(
-        inp,
-        places,
-        image,
-        interpolation=mode,
-        border=_border(border_mode, who),
-        value=float(value),
-    )
+class _Sampler:
+    """Takes samples of images by these modes."""
+
+    def __init__(self, border_mode: str, value: Any, interp_mode: str, who: str) -> None:
+        self.mode = str(interp_mode).lower()
+        if self.mode not in ("linear", "nearest"):
+            raise RuntimeError(
+                f"[{who}] interp_mode must be 'linear' or 'nearest', got {interp_mode!r}"
+            )
+        self._border, self._value = _border(border_mode, who), float(value)
+
+    def __call__(self, inp: Tensor, places: Tensor, image: Operand | None = None) -> Tensor:
+        how = {"interpolation": self.mode, "border": self._border, "value": self._value}
+        return _mge.ops.remap(inp, places, image, **how)
+
+    def of_format(
+        self, inp: Tensor, places: Tensor, format: str, image: Operand | None = None
+    ) -> Tensor:
+        """Samples (N, C, H, W) or (N, H, W, C)."""
+        if format == "NCHW":
+            return self(inp, places, image)
+        out = self(_mge.ops.transpose(inp, pattern=[0, 3, 1, 2]), places, image)
+        return _mge.ops.transpose(out, pattern=[0, 2, 3, 1])
+
+    def in_steps(
+        self, inp: Tensor, exact: Tensor, places: Tensor, image: Operand | None = None
+    ) -> Tensor:
+        """Samples (N, H, W, C); with the gradients of the exact places."""
+        if _mge.is_recorded(exact):
+            places = places.detach() + (exact - exact.detach())  # adds 0
+        images = inp.astype("float32") if inp.dtype == np.uint8 else inp
+        out = self.of_format(images, places, "NHWC", image)
+        if inp.dtype == np.uint8:  # rounded half up
+            out = _mge.ops.floor(_mge.ops.add(out, 0.5)).astype("uint8")
+        return out
 
 
 def _size(out_shape: Any, who: str) -> tuple[int, int]:
@@ -105,43 +118,6 @@ def _is_in_steps(inp: Tensor, format: str) -> bool:
     """Whether MegEngine leaves the images to OpenCV, which rounds positions."""
     is_known = inp.dtype in (np.float32, np.uint8)
     return is_known and format == "NHWC" and inp.ndim == 4 and inp._tuple_shape[3] <= 3
-
-
-def _sample_of_format(
-    inp: Tensor,
-    places: Tensor,
-    image: Operand | None,
-    border_mode: str,
-    value: Any,
-    format: str,
-    interp_mode: str,
-    who: str,
-) -> Tensor:
-    """As ``_sample``, of (N, C, H, W) or (N, H, W, C)."""
-    if format == "NHWC":
-        inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
-    out = _sample(inp, places, image, border_mode, value, interp_mode, who)
-    return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out
-
-
-def _sample_in_steps(
-    inp: Tensor,
-    exact: Tensor,
-    places: Tensor,
-    image: Operand | None,
-    border_mode: str,
-    value: Any,
-    interp_mode: str,
-    who: str,
-) -> Tensor:
-    """As ``_sample``, of (N, H, W, C); with the gradients of the exact places."""
-    if _mge.is_recorded(exact):
-        places = places.detach() + (exact - exact.detach())  # adds 0
-    images = inp.astype("float32") if inp.dtype == np.uint8 else inp
-    out = _sample_of_format(images, places, image, border_mode, value, "NHWC", interp_mode, who)
-    if inp.dtype == np.uint8:  # rounded half up
-        out = _mge.ops.floor(_mge.ops.add(out, 0.5)).astype("uint8")
-    return out
 
 
 def _affine_steps(mat: Tensor, height: int, width: int, is_nearest: bool) -> Tensor:
@@ -190,12 +166,12 @@ def warp_affine(
     who = "warp_affine"
     format = _layout(format, who)
     height, width = _size(out_shape, who)
-    is_nearest = str(interp_mode).lower() == "nearest"
     places = _affine_places(mat, height, width)
+    sampler = _Sampler(border_mode, border_val, interp_mode, who)
     if _is_in_steps(inp, format):
-        steps = _affine_steps(mat, height, width, is_nearest)
-        return _sample_in_steps(inp, places, steps, None, border_mode, border_val, interp_mode, who)
-    return _affine(inp, places, border_mode, border_val, format, interp_mode, who)
+        steps = _affine_steps(mat, height, width, sampler.mode == "nearest")
+        return sampler.in_steps(inp, places, steps)
+    return _affine(inp, places, format, sampler)
 
 
 def _affine_places(mat: Tensor, height: int, width: int) -> Tensor:
@@ -203,19 +179,11 @@ def _affine_places(mat: Tensor, height: int, width: int) -> Tensor:
     return _mge.ops.reshape(places, shape=[-1, height, width, 2])
 
 
-def _affine(
-    inp: Tensor,
-    places: Tensor,
-    border_mode: str,
-    border_val: float,
-    format: str,
-    interp_mode: str,
-    who: str,
-) -> Tensor:
-    if str(interp_mode).lower() == "nearest":
+def _affine(inp: Tensor, places: Tensor, format: str, sampler: _Sampler) -> Tensor:
+    if sampler.mode == "nearest":
         # Unlike remap, which takes the even pixel, this takes the later one of two equally near.
         places = _mge.ops.floor(_mge.ops.add(places, 0.5))
-    return _sample_of_format(inp, places, None, border_mode, border_val, format, interp_mode, who)
+    return sampler.of_format(inp, places, format)
 
 
 def warp_perspective(
@@ -264,12 +232,11 @@ def warp_perspective(
     image: Any = mat_idx
     if mat_idx is not None and not isinstance(mat_idx, Tensor):
         image = array_of(mat_idx, who, np.int32)
+    sampler = _Sampler(border_mode, border_val, interp_mode, who)
     if _is_in_steps(inp, format):
         steps = _mge.ops.round_to_even(places.detach() * float(_STEPS)) * (1 / _STEPS)
-        return _sample_in_steps(
-            inp, places, steps, image, border_mode, border_val, interp_mode, who
-        )
-    return _sample_of_format(inp, places, image, border_mode, border_val, format, interp_mode, who)
+        return sampler.in_steps(inp, places, steps, image)
+    return sampler.of_format(inp, places, format, image)
 
 
 def rotate(
@@ -305,6 +272,5 @@ def rotate(
     with beside(inp):
         mat = Tensor(np.repeat(matrix[None].astype(np.float32), shape[0], axis=0))
     mode = "linear" if str(interp_mode).lower() == "bilinear" else interp_mode
-    who = "rotate"
-    places = _affine_places(mat, height, width)
-    return _affine(inp, places, "constant", 0.0, _layout(format, who), mode, who)
+    sampler = _Sampler("constant", 0.0, mode, "rotate")
+    return _affine(inp, _affine_places(mat, height, width), _layout(format, "rotate"), sampler)
