@@ -309,11 +309,9 @@ class LiteNetworkIO:
     """Settings of the inputs and outputs of a network; all others have the defaults.
 
     Args:
-        inputs: LiteIOs, or lists of arguments of LiteIO.
-        outputs: LiteIOs, or lists of arguments of LiteIO.
+        inputs, outputs: LiteIOs, or lists of arguments of LiteIO.
     Attributes:
-        inputs: list of LiteIO.
-        outputs: list of LiteIO.
+        inputs, outputs: list of LiteIO.
     Example:
         >>> io = LiteNetworkIO([LiteIO("data", is_host=False)], [["scores", True]])
         >>> io.add_output("shape", io_type=LiteIOType.LITE_IO_SHAPE)
@@ -348,9 +346,7 @@ class LiteNetworkIO:
 
         Args:
             obj: a LiteIO, or a name; with a name, the other arguments are those of LiteIO.
-            is_host: see LiteIO.
-            io_type: see LiteIO.
-            layout: see LiteIO.
+            is_host, io_type, layout: see LiteIO.
         """
         if not isinstance(obj, LiteIO):
             obj = LiteIO(obj, is_host, io_type, layout)

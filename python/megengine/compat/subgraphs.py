@@ -251,8 +251,7 @@ def interpret_subgraph(func: Callable, dtype, device) -> Callable:
 
     Args:
         func: the description; see ``subgraph``.
-        dtype: of constants.
-        device: of constants.
+        dtype, device: of constants.
     """
 
     def operator(op, *args, nr_out: int | None = None):
@@ -293,8 +292,7 @@ def subgraph_fn(
         dtype: dtype of constants.
         device: device of constants.
         nr_inputs: number of input Tensors.
-        gopt_level: no effect.
-        jit_fusion: no effect.
+        gopt_level, jit_fusion: no effect.
         custom_grad: whether the description computes the gradients itself.
         interpret: call the description at each call.
     Example:

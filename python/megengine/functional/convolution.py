@@ -183,8 +183,7 @@ def conv_transpose2d(
         inp: (N, IC, H, W).
         weight: (IC, OC, KH, KW); (G, IC/G, OC/G, KH, KW) with groups.
         bias: (1, OC, 1, 1) or None.
-        stride: of the convolution that is transposed, in pixels.
-        padding: of the convolution that is transposed, in pixels.
+        stride, padding: of the convolution that is transposed, in pixels.
         output_padding: rows and columns added at the end, less than the stride.
         dilation: of the convolution that is transposed.
         groups: number of groups of channels.

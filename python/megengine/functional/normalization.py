@@ -247,8 +247,7 @@ def layer_norm(
         inp: any rank from 1.
         normalized_shape: the last axes' sizes.
         affine: apply ``weight`` and ``bias``.
-        weight: of the shape ``normalized_shape``.
-        bias: of the shape ``normalized_shape``.
+        weight, bias: of the shape ``normalized_shape``.
         eps: added to the variance.
     Returns:
         Tensor of the shape of ``inp``.
@@ -283,8 +282,7 @@ def group_norm(
         inp: (N, C, H, W).
         num_groups: number of groups, a divisor of C.
         affine: apply ``weight`` and ``bias``.
-        weight: (C,), or another shape with C elements.
-        bias: (C,), or another shape with C elements.
+        weight, bias: (C,), or another shape with C elements.
         eps: added to the variance.
     Returns:
         Tensor of the shape of ``inp``.
@@ -330,8 +328,7 @@ def instance_norm(
     Args:
         inp: (N, C, H, W).
         affine: apply ``weight`` and ``bias``.
-        weight: (C,), or another shape with C elements.
-        bias: (C,), or another shape with C elements.
+        weight, bias: (C,), or another shape with C elements.
         eps: added to the variance.
     Returns:
         Tensor of the shape of ``inp``.
@@ -362,8 +359,7 @@ def general_norm(
         inp: any rank from 1.
         normalized_axis: the axes.
         affine: apply ``weight`` and ``bias``.
-        weight: of the sizes of these axes.
-        bias: of the sizes of these axes.
+        weight, bias: of the sizes of these axes.
         eps: added to the variance.
     Returns:
         Tensor of the shape of ``inp``.

@@ -39,8 +39,7 @@ class ModelMetrics:
     """The metrics of one model.
 
     Args:
-        name: of the model.
-        version: of the model.
+        name, version: of the model.
     """
 
     def __init__(self, name: str, version: str) -> None:

@@ -135,8 +135,7 @@ class Input(Expr):
 
     Args:
         type: ``TensorNode`` or ``ModuleNode``.
-        name: of the node.
-        qualname: of the node.
+        name, qualname: of the node.
     Example:
         >>> from megengine.traced_module import trace_module
         >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph

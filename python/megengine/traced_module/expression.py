@@ -265,8 +265,7 @@ class Expr(GraphMember):
         """Make an expression in the graph that is recorded now.
 
         Args:
-            args: as for the class.
-            kwargs: as for the class.
+            args, kwargs: as for the class.
         Returns:
             The expression; its output node if there is only one.
         Raises:

@@ -155,9 +155,7 @@ def make_tensor(data, dtype=None, device=None, *args, **kwargs) -> Tensor:
     """A Tensor made of another one, or of a list that has some in it: ``Tensor(...)`` in a Module.
 
     Args:
-        data: see ``Tensor``.
-        dtype: see ``Tensor``.
-        device: see ``Tensor``.
+        data, dtype, device: see ``Tensor``.
         args: the other arguments of ``Tensor``.
         kwargs: the other keyword arguments of ``Tensor``.
     Returns:

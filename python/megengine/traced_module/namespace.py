@@ -15,8 +15,7 @@ class NameSpace:
     """Names that are identifiers, and each at most once.
 
     Args:
-        name: of the graph.
-        qualname: of the graph.
+        name, qualname: of the graph.
     Example:
         >>> names = NameSpace("Net", "Net")
         >>> [names.create_unique_name(name) for name in ("out", "out", "block.0", "print")]

@@ -129,8 +129,7 @@ class TracedModule(GraphOwner):
         """Run the graph.
 
         Args:
-            args: as for the Module that was traced.
-            kwargs: as for the Module that was traced.
+            args, kwargs: as for the Module that was traced.
         Returns:
             The Module's results; with end points a list of their values.
         Raises:

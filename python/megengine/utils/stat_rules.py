@@ -116,8 +116,7 @@ def preprocess_receptive_field(module, inputs, outputs) -> tuple:
 
     Args:
         module: the node.
-        inputs: variables of a graph.
-        outputs: variables of a graph.
+        inputs, outputs: variables of a graph.
     Returns:
         Receptive field and stride, pairs of (height, width).
     Raises:

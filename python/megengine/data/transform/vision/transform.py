@@ -131,8 +131,7 @@ class Normalize(PixelTransform):
     """(image - mean) / std, as float32.
 
     Args:
-        mean: a number, or one for each channel.
-        std: a number, or one for each channel.
+        mean, std: a number, or one for each channel.
         order: kinds of the fields.
     Example:
         >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
