@@ -65,6 +65,10 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
             const float* x = launch.in<float>(0) + row * s.row_size();
             float* y = launch.out<float>(0) + row * s.row_size();
             cpu::Moments moments = kernels.moments(x, s.row_size());
+            if (!std::isfinite(moments.variance)) {
+                row_norm::normalize<float>(launch, row, s.row_size(), s.epsilon, s.factors_of(row));
+                continue;
+            }
             float inv_std = 1 / std::sqrt(moments.variance + s.epsilon);
             for (int64_t c = 0; c < s.filled_channels(); ++c) {
                 int64_t channel = s.first_channel(row) + c;

@@ -61,6 +61,10 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
         for (int64_t row = begin; row < end; ++row) {
             const float* x = launch.in<float>(0) + row * s.n;
             cpu::Moments moments = kernels.moments(x, s.n);
+            if (!std::isfinite(moments.variance)) {
+                row_norm::normalize<float>(launch, row, s.n, s.epsilon, State::factors_of(row));
+                continue;
+            }
             float inv_std = 1 / std::sqrt(moments.variance + s.epsilon);
             kernels.normalize(x, launch.out<float>(0) + row * s.n, s.n, moments.mean, inv_std,
                               optional_input<float>(launch, 1), optional_input<float>(launch, 2));

@@ -7,6 +7,7 @@
 #include "libmge/kernel/cpu/onednn/implementations.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/layer_norm.h"
+#include "libmge/ops/nn/row_norm-inl.h"
 
 namespace mge::ops {
 namespace {
@@ -17,7 +18,7 @@ enum Input : size_t { x, weight, bias };
 enum Output : size_t { y, mean, inv_std };
 
 struct State : CallState {
-    int64_t rows;
+    int64_t rows, row_size;
     float epsilon;
 };
 
@@ -65,14 +66,19 @@ Prepared prepare(const PrepareContext& context) {
     if (p.has_input(bias)) operands.push_back(input(DNNL_ARG_SHIFT, bias, d.per_column));
     Call call(take_way(ways(p), context.candidate.name), operands);
     auto epsilon = float(p.as<LayerNorm::Params>().epsilon);
-    return prepared(State{{std::move(call), p.threads}, d.data.dims[0], epsilon});
+    return prepared(State{{std::move(call), p.threads}, d.data.dims[0], d.data.dims[1], epsilon});
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
     run_call(prepared, launch);
     auto& s = prepared.state<State>();
     float* root = launch.out<float>(inv_std);
-    for (int64_t row = 0; row < s.rows; ++row) root[row] = 1 / std::sqrt(root[row] + s.epsilon);
+    for (int64_t row = 0; row < s.rows; ++row) {
+        if (std::isfinite(root[row]))
+            root[row] = 1 / std::sqrt(root[row] + s.epsilon);
+        else
+            row_norm::normalize<float>(launch, row, s.row_size, s.epsilon, [](int64_t i) { return i; });
+    }
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ const T* optional_input(const Launch& launch, size_t i) {
     return i < launch.inputs.size() ? launch.in<T>(i) : nullptr;
 }
 
-// Inputs x, weight, bias; outputs y, mean, inv_std.
+// Inputs x, weight, bias; outputs y, mean, inv_std. In double precision, where the squares of all finite
+// numbers are finite: the fast kernels use it for rows whose variance is not.
 template <class T, class FactorOf>
 void normalize(const Launch& launch, int64_t row, int64_t n, float epsilon, FactorOf factor_of) {
     const T *x = launch.in<T>(0) + row * n, *weight = optional_input<T>(launch, 1);

@@ -58,6 +58,17 @@ TEST(LayerNorm, MatchesTheFormula) {
     EXPECT_THAT(values_of(y[2]), testing::ElementsAre(1, 0.5));
 }
 
+// Squares of such numbers overflow in single precision.
+TEST(Norm, TakesRowsOfHugeNumbers) {
+    Tensor x = tensor_of<float>({2, 4}, {1e20F, 3e20F, 1e20F, 3e20F, 1, 3, 1, 3});
+    auto expected = testing::ElementsAre(-1, 1, -1, 1, -1, 1, -1, 1);
+    Tensors layers = ops::layer_norm(x, {}, {}, {.epsilon = 0});
+    EXPECT_THAT(values_of(layers[0]), expected);
+    EXPECT_THAT(values_of(layers[1]), testing::ElementsAre(2e20F, 2));
+    EXPECT_THAT(values_of(layers[2]), testing::ElementsAre(1e-20F, 1));
+    EXPECT_THAT(values_of(ops::group_norm(x, {}, {}, {.groups = 1, .epsilon = 0})[0]), expected);
+}
+
 TEST(LayerNorm, RejectsInvalidArguments) {
     try {
         ops::layer_norm(tensor_of<float>({2, 2}, {1, 3, -2, 2}), {.axes = 3});
