@@ -337,3 +337,68 @@ def test_extremes_of_nothing(op, dtype, tmp_path):
         least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
     expected = np.full((2, 1), least if op == "ReduceMax" else most, dtype)
     np.testing.assert_array_equal(load(path)(np.zeros((2, 0), dtype)).numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("factors", [{}, {"alpha": 2.0, "beta": -3.0, "transA": 1, "transB": 1}])
+def test_products_of_integers(dtype, factors, tmp_path):
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes = [node("Gemm", ["a", "b", "c"], ["y"], **factors)]
+    ports = [port("a", [2, 2], kind), port("b", [2, 2], kind), port("c", [2], kind)]
+    path = model_of(nodes, ports, [port("y", None, kind)], tmp_path)
+    a, b, c = (
+        np.array([[1, 2], [3, 4]], dtype),
+        np.array([[5, 6], [7, 8]], dtype),
+        np.arange(2, dtype=dtype),
+    )
+    expected = a @ b + c if not factors else 2 * (a.T @ b.T) - 3 * c
+    result = load(path)(a, b, c).numpy()
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, expected)
+
+
+def selected_rows(then, outputs, tmp_path, constants, opset=18):
+    """Write a model of nodes after one that selects rows `r` of x by their first number."""
+    nodes = [
+        node("Gather", ["x", "zero"], ["score"], axis=1),
+        node("Greater", ["score", "half"], ["is_kept"]),
+        node("NonZero", ["is_kept"], ["places"]),
+        node("Squeeze", ["places", "first"], ["i"]),
+        node("Gather", ["x", "i"], ["r"], axis=0),
+        *then,
+    ]
+    constants = [
+        number("zero", 0),
+        number("half", 0.5, np.float32),
+        number("first", [0]),
+        *constants,
+    ]
+    ports = [port(name, None, kind) for name, kind in outputs]
+    return model_of(
+        nodes, [port("x", [2, 4])], ports, tmp_path, initializers=constants, opset=opset
+    )
+
+
+ROWS = np.float32([[0.9, 1, 5, 6], [0.1, 2, 7, 4]])
+
+
+@pytest.mark.parametrize("x", [ROWS, ROWS * [0, 1, 1, 1]], ids=["some", "none"])
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_regions_that_a_run_may_not_have(x, mode, tmp_path):
+    image = np.arange(128, dtype=np.float32).reshape(1, 2, 8, 8)
+    nodes = [
+        node("Mul", ["i", "zero"], ["batch"]),
+        node(
+            "RoiAlign", ["image", "r", "batch"], ["y"], output_height=2, output_width=2, mode=mode
+        ),
+    ]
+    outputs = [("y", KINDS.FLOAT)]
+    path = selected_rows(nodes, outputs, tmp_path, [number("image", image, np.float32)])
+    same_as_runtime(path, x.astype(np.float32))
+
+
+@pytest.mark.parametrize("x", [ROWS, ROWS * [0, 1, 1, 1]], ids=["some", "none"])
+def test_steps_of_rows_that_a_run_may_not_have(x, tmp_path):
+    nodes = [node("DynamicQuantizeLinear", ["r"], ["y", "scale", "point"])]
+    outputs = [("y", KINDS.UINT8), ("scale", KINDS.FLOAT), ("point", KINDS.UINT8)]
+    same_as_runtime(selected_rows(nodes, outputs, tmp_path, []), x.astype(np.float32))

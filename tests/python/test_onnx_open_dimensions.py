@@ -265,3 +265,37 @@ def test_blocks_of_open_images(tmp_path):
         same_as_runtime(path, real(*shape))
     with pytest.raises(RuntimeError, match="reshape"):
         load(path)(real(1, 3, 5, 6))
+
+
+@pytest.mark.parametrize("opset, extents", [(13, (2, 6)), (18, (6, 7, 8))])
+def test_equal_parts_of_an_open_dimension(opset, extents, tmp_path):
+    parts = ["a", "b"] if opset == 13 else ["a", "b", "c"]
+    count = {} if opset == 13 else {"num_outputs": 3}
+    nodes = [node("Split", ["x"], parts, axis=1, **count)]
+    outputs = [port(name, None) for name in parts]
+    path = model_of(nodes, [port("x", ["b", "n"])], outputs, tmp_path, opset=opset)
+    for extent in extents:
+        same_as_runtime(path, real(2, extent))
+
+
+@pytest.mark.parametrize("how", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("stride, kernel", [(1, 2), (2, 2), (2, 3), (3, 4)])
+def test_transposed_windows_as_large_as_open_images(how, stride, kernel, tmp_path):
+    weight = [number("w", real(2, 1, kernel, kernel), np.float32)]
+    nodes = [node("ConvTranspose", ["x", "w"], ["y"], auto_pad=how, strides=[stride, stride])]
+    ports = [port("x", ["b", 2, "h", "w"])], [port("y", None)]
+    path = model_of(nodes, *ports, tmp_path, initializers=weight)
+    for shape in ((1, 2, 3, 4), (2, 2, 1, 6)):
+        same_as_runtime(path, real(*shape))
+
+
+def test_boxes_of_open_width(tmp_path):
+    limits = [number("most", [3]), number("overlap", [0.5], np.float32)]
+    nodes = [node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["y"])]
+    ports = [port("boxes", ["b", "n", "four"]), port("scores", ["b", "classes", "n"])]
+    ends = [port("y", None, KINDS.INT64)]
+    path = model_of(nodes, ports, ends, tmp_path, initializers=limits)
+    boxes = np.float32([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 10, 1, 11]]])
+    same_as_runtime(path, boxes, np.float32([[[0.9, 0.8, 0.7], [0.1, 0.2, 0.3]]]))
+    with pytest.raises(RuntimeError, match="boxes"):
+        load(path)(boxes[..., :3], np.ones((1, 1, 3), np.float32))

@@ -8,11 +8,13 @@ TensorSpecs ClassNms::infer(const Params&, std::span<const TensorSpec> in) {
         throw_user(name, text("boxes and scores must be float32, got ", in[0].dtype, " and ", in[1].dtype),
                    ErrorClass::type);
     auto &boxes = in[0].shape, &scores = in[1].shape;
-    if (boxes.rank() != 3 || boxes[2] != 4)
+    if (boxes.rank() != 3 || !can_be_equal(name, boxes.extent(2), 4))
         throw_user(name, text("boxes must have shape (images, n, 4), got ", boxes), ErrorClass::value);
-    if (scores.rank() != 3 || scores[0] != boxes[0] || scores[2] != boxes[1])
+    if (scores.rank() != 3 || !can_be_equal(name, scores.extent(0), boxes.extent(0)) ||
+        !can_be_equal(name, scores.extent(2), boxes.extent(1)))
         throw_user(name,
-                   text("scores must have shape (", boxes[0], ", classes, ", boxes[1], "), got ", scores),
+                   text("scores must have shape (", boxes.extent(0), ", classes, ", boxes.extent(1),
+                        "), got ", scores),
                    ErrorClass::value);
     for (size_t i = 2; i < in.size(); ++i) {
         if (in[i].is_absent()) continue;

@@ -69,12 +69,17 @@ Transposed transposed_of(const Site& site, const Window& window) {
                     " is not allowed");
     }
     for (size_t i = 0; i < axes && (wanted || is_same); ++i) {
-        auto extent = find_extent(site.in(0), int(i) + 2);
-        if (!extent) unsupported("output_shape with open dimensions");
-        if (*extent > largest_window) unsupported("a dimension of size ", *extent);
-        int64_t size = wanted ? (*wanted)[wanted->size() - axes + i] : *extent * window.stride[i];
-        if (size < 0 || size > largest_window * window.stride[i]) invalid("its output_shape holds ", size);
-        int64_t dropped = window.stride[i] * (*extent - 1) + t.more[i] + window.reach(i) - size;
+        // An image `stride` times as large drops the same margins at any size.
+        int64_t dropped = t.more[i] + window.reach(i) - window.stride[i];
+        if (wanted) {
+            auto extent = find_extent(site.in(0), int(i) + 2);
+            if (!extent) unsupported("output_shape with open dimensions");
+            if (*extent > largest_window) unsupported("a dimension of size ", *extent);
+            int64_t size = (*wanted)[wanted->size() - axes + i];
+            if (size < 0 || size > largest_window * window.stride[i])
+                invalid("its output_shape holds ", size);
+            dropped += window.stride[i] * *extent - size;
+        }
         // Missing elements are added at the end.
         if (dropped < 0) t.more[i] -= std::exchange(dropped, 0);
         t.before[i] = how == "SAME_UPPER" ? dropped / 2 : dropped - dropped / 2;

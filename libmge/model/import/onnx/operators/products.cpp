@@ -2,6 +2,7 @@
 // Matrix products.
 
 #include <algorithm>
+#include <cmath>
 
 #include "libmge/model/import/onnx/shapes/late_values.h"
 #include "libmge/model/import/onnx/steps.h"
@@ -11,6 +12,7 @@
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/reduce/arg_extreme.h"
 #include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::onnx {
@@ -19,11 +21,13 @@ namespace {
 // Limit of the parts of a sum that f32 can only represent in parts; no layer has more.
 constexpr int64_t most_parts = 4096;
 
-void require_floats(const Tensor& x) {
-    if (!is_float(x.dtype())) unsupported("a product of ", x.dtype());
+// Integers times a fraction are rounded to zero.
+Tensor scaled(const Tensor& x, double factor) {
+    if (factor == 1) return x;
+    if (is_float(x.dtype()) || factor == std::trunc(factor)) return ops::mul(x, number(x, factor));
+    Tensor wide = as_dtype(x, DType::f64);
+    return as_dtype(ops::mul(wide, number(wide, factor)), x.dtype());
 }
-
-Tensor scaled(const Tensor& x, double factor) { return factor == 1 ? x : ops::mul(x, number(x, factor)); }
 
 // The operand of a product: the step minus its zero point, which belongs to a row or a column.
 Tensor centred(const Site& site, size_t i, size_t zero, bool is_left) {
@@ -122,12 +126,18 @@ Tensors import_det(const Site& site) {
 
 // alpha a b + beta c, with either transposed.
 Tensors import_gemm(const Site& site) {
-    require_floats(site.in(0));
     double alpha = site.attributes.number("alpha", 1), beta = site.attributes.number("beta", 1);
     site.attributes.integer("broadcast", 0);
-    Tensor y = ops::matmul(site.in(0), site.in(1),
-                           {.transpose_a = bool(site.attributes.integer("transA", 0)),
-                            .transpose_b = bool(site.attributes.integer("transB", 0))});
+    bool transpose_a = site.attributes.integer("transA", 0),
+         transpose_b = site.attributes.integer("transB", 0);
+    Tensor a = site.in(0), b = site.in(1), y;
+    if (is_float(a.dtype())) {
+        y = ops::matmul(a, b, {.transpose_a = transpose_a, .transpose_b = transpose_b});
+    } else {
+        if (transpose_a) a = ops::transpose(a, {.pattern = {1, 0}});
+        if (transpose_b) b = ops::transpose(b, {.pattern = {1, 0}});
+        y = whole_product(a, b);
+    }
     y = scaled(y, alpha);
     return {site.has(2) && beta != 0 ? ops::add(y, scaled(site.in(2), beta)) : y};
 }

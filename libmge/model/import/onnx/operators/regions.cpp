@@ -20,6 +20,7 @@
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/vision/remap.h"
@@ -86,7 +87,9 @@ Samples samples_of(const Tensor& x, int axis, const Tensor& from, const Tensor& 
     } else {
         Tensor cell = ops::div(length, real(double(cells.count)));
         s.own = ops::maximum(ops::ceil(cell), real(0));
-        s.most = ops::maximum(as_dtype(ops::max(s.own, {.axes = {0}}), DType::i64), whole(1));
+        // There may be no regions.
+        Tensor counts = ops::pad(s.own, {.before = {0, 0}, .after = {1, 0}, .value = 1});
+        s.most = as_dtype(ops::max(counts, {.axes = {0}}), DType::i64);
         Tensor number = count_up(Extent(Tensor(ops::mul(s.most, whole(cells.count)))), DType::i64);
         Tensor sample = as_float(ops::mod(number, s.most));
         s.is_one = ops::less(sample, s.own);

@@ -116,17 +116,24 @@ Tensors parts_along(const Site& site, int axis, const IntList& sizes) {
 }
 
 // As many equal parts as there are outputs; the last may be smaller.
-IntList equal_sizes(const Site& site, int axis) {
+Tensors equal_parts(const Site& site, int axis) {
+    const Tensor& x = site.in(0);
     auto parts = site.attributes.integer("num_outputs", int64_t(site.outputs()));
-    auto extent = find_extent(site.in(0), axis);
-    if (!extent) unsupported("equal parts of an open dimension");
     if (parts < 1 || parts != int64_t(site.outputs()))
         invalid("it has ", counted(parts, "part"), " but ", counted(site.outputs(), "output"));
+    auto extent = find_extent(x, axis);
+    if (!extent) {
+        Tensor open = extents_of(x, axis, axis + 1);
+        Tensor size = ops::floor_div(ops::add(open, whole(parts - 1)), whole(parts));
+        std::vector<Extent> sizes(size_t(parts), size);
+        sizes.back() = Tensor(ops::sub(open, ops::mul(size, whole(parts - 1))));
+        return late_split(x, axis, target_of(sizes), size_t(parts));
+    }
     int64_t size = (*extent + parts - 1) / parts;
     IntList sizes(size_t(parts), size);
     sizes.back() = *extent - size * (parts - 1);
     if (sizes.back() < 0) invalid("an axis of size ", *extent, " cannot be split into ", parts, " parts");
-    return sizes;
+    return parts_along(site, axis, sizes);
 }
 
 struct Bounds {
@@ -323,7 +330,7 @@ Tensors import_split(const Site& site) {
     bool is_late = !site.attributes.has("split") && site.has(1) && !site.find_values(1);
     if (is_late) return late_split(site.in(0), axis, site.in(1), site.outputs());
     auto sizes = site.values_of("split", 1);
-    if (!sizes) sizes = equal_sizes(site, axis);
+    if (!sizes) return equal_parts(site, axis);
     if (sizes->size() != site.outputs())
         invalid("it has ", counted(sizes->size(), "part"), " but ", counted(site.outputs(), "output"));
     return parts_along(site, axis, *sizes);
