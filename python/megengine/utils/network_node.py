@@ -82,10 +82,12 @@ class ConstOpBase(OpNode):
         graph: the graph that gets it; None: a new one.
     Example:
         >>> from megengine.utils.network import Network
-        >>> net = Network()
-        >>> x = net.make_input_node((2,), "float32", name="x")
-        >>> isinstance(net.make_const([1.0]).owner, ConstOpBase)
-        True
+        >>> c = Network().make_const([1.0, 2.0], name="c").owner
+        >>> isinstance(c, ConstOpBase), str(c.device), c.shape, c.dtype == np.float32
+        (True, 'xpux:0', (2,), True)
+        >>> c.set_value([3.0, 4.0])
+        >>> c.numpy()
+        array([3., 4.], dtype=float32)
     """
 
     _has_params = False
@@ -97,53 +99,21 @@ class ConstOpBase(OpNode):
 
     @property
     def device(self):
-        """Its device.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> c = net.make_const([1.0, 2.0], name="c").owner
-            >>> str(c.device)
-            'xpux:0'
-        """
+        """Its device."""
         return self.outputs[0].device
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Size of each axis.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> c = net.make_const([1.0, 2.0], name="c").owner
-            >>> c.shape
-            (2,)
-        """
+        """Size of each axis."""
         return self.outputs[0].partial_shape
 
     @property
     def dtype(self):
-        """The dtype of its values.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> c = net.make_const([1.0, 2.0], name="c").owner
-            >>> c.dtype == np.float32
-            True
-        """
+        """The dtype of its values."""
         return self.outputs[0].dtype
 
     def numpy(self) -> np.ndarray:
-        """Its values.
-
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> c = net.make_const([1.0, 2.0], name="c").owner
-            >>> c.numpy()
-            array([1., 2.], dtype=float32)
-        """
+        """Its values."""
         return self.outputs[0].numpy()
 
     def set_value(self, data, device=None) -> None:
@@ -154,13 +124,6 @@ class ConstOpBase(OpNode):
             device: its device.
         Raises:
             RuntimeError: an operator does not support the new shape or dtype.
-        Example:
-            >>> from megengine.utils.network import Network
-            >>> net = Network()
-            >>> c = net.make_const([1.0, 2.0], name="c").owner
-            >>> c.set_value([3.0, 4.0])
-            >>> c.numpy()
-            array([3., 4.], dtype=float32)
         """
         if not isinstance(data, (np.ndarray, Tensor)):
             data = np.asarray(data, self.dtype)

@@ -98,10 +98,19 @@ class Profiler:
         >>> profiler = Profiler(tempfile.mkdtemp())
         >>> with profiler, scope("sum"):
         ...     y = F.ones(3).sum()
+        ...     _ = profiler.step()
         >>> with open(profiler.path) as file:
         ...     names = {event["name"] for event in json.load(file)["traceEvents"]}
         >>> {"sum", "full"} <= names
         True
+        >>> Profiler("folder").format_path("folder", 7, "memory_flow.svg")
+        'folder/7.memory_flow.svg'
+        >>> profiler.directory == os.path.dirname(profiler.path), profiler.formats
+        (True, ['chrome_timeline.json'])
+        >>> _ = profiler.start()
+        >>> is_profiling()
+        True
+        >>> profiler.stop()
     """
 
     CHROME_TIMELINE = "chrome_timeline.json"
@@ -145,32 +154,17 @@ class Profiler:
 
     @property
     def path(self) -> str:
-        """The file of the first format.
-
-        Example:
-            >>> Profiler("folder").path.endswith(".chrome_timeline.json")
-            True
-        """
+        """The file of the first format."""
         return self.format_path(self._path, self._pid, self._formats[0])
 
     @property
     def directory(self) -> str:
-        """The folder of the files.
-
-        Example:
-            >>> Profiler("folder").directory
-            'folder'
-        """
+        """The folder of the files."""
         return self._path
 
     @property
     def formats(self) -> list[str]:
-        """The formats to write.
-
-        Example:
-            >>> Profiler("folder").formats
-            ['chrome_timeline.json']
-        """
+        """The formats to write."""
         return self._formats
 
     def format_path(self, path: str, pid: int, format: str) -> str:
@@ -180,9 +174,6 @@ class Profiler:
             path: the folder.
             pid: process id.
             format: its format.
-        Example:
-            >>> Profiler().format_path("folder", 7, "memory_flow.svg")
-            'folder/7.memory_flow.svg'
         """
         return os.path.join(path, f"{pid}.{format}")
 
@@ -191,13 +182,6 @@ class Profiler:
 
         Raises:
             RuntimeError: another profiler is recording.
-        Example:
-            >>> import tempfile
-            >>> profiler = Profiler(tempfile.mkdtemp())
-            >>> _ = profiler.start()
-            >>> is_profiling()
-            True
-            >>> profiler.stop()
         """
         global _running
         if _running is not None:
@@ -219,13 +203,6 @@ class Profiler:
 
         Raises:
             OSError: a file cannot be written.
-        Example:
-            >>> import tempfile
-            >>> profiler = Profiler(tempfile.mkdtemp())
-            >>> _ = profiler.start()
-            >>> profiler.stop()
-            >>> os.path.exists(profiler.path)
-            True
         """
         global _running
         if _running is not self:
@@ -250,16 +227,7 @@ class Profiler:
         self.dump()
 
     def step(self) -> "Profiler":
-        """Mark the end of a step in the profile.
-
-        Example:
-            >>> import tempfile
-            >>> profiler = Profiler(tempfile.mkdtemp())
-            >>> with profiler:
-            ...     for _ in range(2):
-            ...         y = F.ones(3).sum()
-            ...         _ = profiler.step()
-        """
+        """Mark the end of a step in the profile."""
         _note("i", "StopStep")
         return self
 
