@@ -634,3 +634,20 @@ def test_the_narrow_range_of_old_programs_is_ignored(make):
     with pytest.warns(UserWarning, match="narrow_range has no effect"):
         module = make(narrow_range=True)
     assert (module.qmin, module.qmax) == (make().qmin, make().qmax)
+
+
+@pytest.mark.parametrize("mode", [Q.QuantMode.SYMMERTIC, Q.QuantMode.ASYMMERTIC])
+@pytest.mark.parametrize("kind", [Q.MinMaxObserver, Q.ExponentialMovingAverageObserver])
+def test_a_calibration_with_nan_gives_nan(kind, mode):
+    observer = kind(mode=mode)
+    observer(Tensor([1.0, np.nan]))
+    assert np.isnan(observer.get_qparams().scale.numpy())
+
+
+@pytest.mark.parametrize("value, seen", [(np.nan, 0), (np.inf, 0), (np.inf, 1)])
+def test_histograms_need_finite_values(value, seen):
+    observer = Q.HistogramObserver(bins=8)
+    for _ in range(seen):
+        observer(Tensor([0.0, 2.0]))
+    with pytest.raises(ValueError, match="values reach from .* needs finite ones"):
+        observer(Tensor([1.0, value]))

@@ -319,7 +319,7 @@ def floor(x: Operand) -> Tensor:
 
 @_numeric
 def maximum(x: Operand, y: Operand) -> Tensor:
-    """Larger of two values; NaN wins.
+    """Larger of two values. NaN in y stays, NaN in x gives y, as in MegEngine.
 
     Example:
         >>> F.maximum(Tensor([1.0, 5.0]), Tensor([3.0, 4.0]))
@@ -330,7 +330,7 @@ def maximum(x: Operand, y: Operand) -> Tensor:
 
 @_numeric
 def minimum(x: Operand, y: Operand) -> Tensor:
-    """Smaller of two values; NaN wins.
+    """Smaller of two values. NaN in y stays, NaN in x gives y, as in MegEngine.
 
     Example:
         >>> F.minimum(Tensor([1.0, 5.0]), Tensor([3.0, 4.0]))

@@ -34,7 +34,16 @@ def count(values: np.ndarray, bins: int, within: Range) -> np.ndarray:
     Returns:
         float32 vector.
     """
+    _require_finite(within)
     return np.histogram(values, bins, range=within)[0].astype(np.float32)
+
+
+def _require_finite(within: Range) -> None:
+    if not np.isfinite(within).all():
+        raise ValueError(
+            f"[histogram] the values reach from {within.low} to {within.high}, "
+            "a histogram needs finite ones"
+        )
 
 
 def joined(
@@ -52,6 +61,7 @@ def joined(
     """
     bins = len(counts)
     low, high = min(old.low, float(values.min())), max(old.high, float(values.max()))
+    _require_finite(Range(low, high))
     if old.high - old.low <= (high - low) * _NOTHING:
         # Equivalent to a single value.
         middle = np.full(1, (old.low + old.high) / 2)

@@ -138,13 +138,14 @@ class MinMaxObserver(Observer):
         self.scale_limit = eps
 
     def _qparams_of(self, low: Tensor, high: Tensor) -> QParams:
-        # Zero is among the values: padding and ReLU need it exactly.
-        low, high = F.minimum(low, 0.0), F.maximum(high, 0.0)
+        # Zero is among the values: padding and ReLU need it exactly. As a second operand, NaN stays
+        # NaN, so that a broken calibration shows.
+        low, high = F.minimum(0.0, low), F.maximum(0.0, high)
         steps = self.qmax - self.qmin
         if self.mode is QuantMode.SYMMERTIC:
-            scale = F.maximum(F.maximum(-low, high) / (steps / 2), self.scale_limit)
+            scale = F.maximum(self.scale_limit, F.maximum(-low, high) / (steps / 2))
             return create_qparams(self.mode, self.dtype, scale)
-        scale = F.maximum((high - low) / steps, self.scale_limit)
+        scale = F.maximum(self.scale_limit, (high - low) / steps)
         return create_qparams(self.mode, self.dtype, scale, self.qmin - F.round(low / scale))
 
     def get_qparams(self) -> QParams:
@@ -227,7 +228,7 @@ class ChannelMinMaxObserver(Observer):
     def get_qparams(self) -> QParams:
         """Return the quantisation parameters for values up to the largest magnitudes: a scale
         for each channel."""
-        scale = F.maximum(self.max_val / ((self.qmax - self.qmin) / 2), self.scale_limit)
+        scale = F.maximum(self.scale_limit, self.max_val / ((self.qmax - self.qmin) / 2))
         return create_qparams(QuantMode.SYMMERTIC, self.dtype, scale)
 
     def forward(self, x: Tensor) -> Tensor:
