@@ -579,6 +579,13 @@ def test_state_dict_is_made_by_the_parts_that_have_their_own():
     assert calls == ["2.part."]
 
 
+def test_load_state_dict_takes_numbers_of_64_bits():
+    module = M.Linear(2, 1)
+    module.load_state_dict({"weight": np.array([[1.5, 2]]), "bias": np.array([3])})
+    assert module.weight.dtype == np.float32 and module.bias.dtype == np.float32
+    assert module(Tensor([[2.0, 1.0]])).numpy() == 8
+
+
 def test_load_state_dict_uses_the_loading_by_a_function_of_the_class():
     class Halved(M.Linear):
         def _load_state_dict_with_closure(self, closure):

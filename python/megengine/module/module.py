@@ -562,7 +562,8 @@ class Module:
 
         Args:
             state_dict: arrays by name, or tensors of PyTorch; or a function of (name, Tensor) that
-                returns one of them, or None to keep the Tensor.
+                returns one of them, or None to keep the Tensor. Arrays keep their dtype, except for
+                those of 64-bit numbers.
             strict: every name must be present and used; otherwise only a warning is logged.
         Raises:
             KeyError: strict, and names are missing or not used (the others have been loaded).
@@ -624,7 +625,10 @@ class Module:
                         + (hint if value.size == tensor.size else "")
                     )
                 value = value.reshape(shape)
-            tensor._reset(Tensor(value, dtype=value.dtype, device=tensor.device))
+            # NumPy computes in 64 bits, which no tensor has.
+            is_wide = value.dtype.kind in "fiu" and value.dtype.itemsize == 8
+            dtype = tensor.dtype if is_wide else value.dtype
+            tensor._reset(Tensor(value, dtype=dtype, device=tensor.device))
         found = set(loaded.values())
         return set(loaded), {name for name, tensor in missing.items() if tensor not in found}
 
