@@ -42,9 +42,7 @@ Support supports(const Problem& p) {
 
 // Packing only moves values, so f16 has the data type that oneDNN can move: bf16.
 onednn::MemoryDesc panels(const MatmulGeometry& g) {
-    auto desc = onednn::tagged({g.k, g.n}, dnnl_BA16a32b);
-    desc.data_type = dnnl_bf16;
-    return desc;
+    return onednn::tagged({g.k, g.n}, dnnl_BA16a32b, dnnl_bf16);
 }
 
 Prepared prepare(const PrepareContext& context) {
@@ -56,8 +54,8 @@ Prepared prepare(const PrepareContext& context) {
                 p.inputs[0].dtype,
                 onednn::pack_weight(onednn::strided(dims, strides, dnnl_bf16), used, context.constants[1],
                                     p.threads, packing_of(context))};
-    state.shape.panel = int64_t(onednn::bytes(used) / sizeof(uint16_t)) / state.shape.panels();
-    PackedInputs packed{{{state.weight->data(), onednn::bytes(used)}}, 1u << 1};
+    state.shape.panel = int64_t(used.bytes() / sizeof(uint16_t)) / state.shape.panels();
+    PackedInputs packed{{{state.weight->data(), used.bytes()}}, 1u << 1};
     return Prepared::make(std::move(state), 0, std::move(packed));
 }
 

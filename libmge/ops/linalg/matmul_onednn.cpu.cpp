@@ -46,12 +46,10 @@ std::vector<Implementation> ways(const Problem& p) {
     auto attr = attributes(p.has_input(residual), p.as<Matmul::Params>().activation);
     std::vector<Implementation> result;
     auto add = [&](const MemoryDesc& weights) {
-        dnnl_matmul_desc_t operation;
-        if (dnnl_matmul_desc_init(&operation, &d.a, &weights, p.has_input(bias) ? &d.bias : nullptr, &d.y))
-            return;
-        for (auto& way : implementations(&operation, attr)) {
-            auto* used = dnnl_primitive_desc_query_md(way.desc.get(), dnnl_query_weights_md, 0);
-            way.name = text("onednn:", way.name, '/', layout_name(d.a), ',', layout_name(*used), ',',
+        MatmulDesc operation{d.a, weights, p.has_input(bias) ? d.bias : MemoryDesc(), d.y};
+        for (auto& way : implementations(operation, attr)) {
+            MemoryDesc used = memory_of(way.desc.get(), DNNL_ARG_WEIGHTS);
+            way.name = text("onednn:", way.name, '/', layout_name(d.a), ',', layout_name(used), ',',
                             layout_name(d.y));
             result.push_back(std::move(way));
         }

@@ -55,8 +55,8 @@ Prepared prepare(const PrepareContext& context) {
                 onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, context.constants[1],
                                     p.threads, packing_of(context)),
                 p.as<Matmul::Params>().activation};
-    state.shape.panel = int64_t(onednn::bytes(used) / sizeof(float)) / state.shape.panels();
-    PackedInputs packed{{{state.weight->data(), onednn::bytes(used)}}, 1u << 1};
+    state.shape.panel = int64_t(used.bytes() / sizeof(float)) / state.shape.panels();
+    PackedInputs packed{{{state.weight->data(), used.bytes()}}, 1u << 1};
     const int64_t rows = state.packs_rows() ? std::min(g.m, cpu::rows_packed_together) : 0;
     return Prepared::make(std::move(state), size_t(rows * g.k) * sizeof(float), std::move(packed));
 }

@@ -47,11 +47,8 @@ std::vector<Implementation> ways(const Problem& p) {
     unsigned flags = dnnl_normalization_flags_none;
     if (p.has_input(weight)) flags |= dnnl_use_scale;
     if (p.has_input(bias)) flags |= dnnl_use_shift;
-    dnnl_layer_normalization_desc_t operation;
-    if (dnnl_layer_normalization_forward_desc_init(&operation, dnnl_forward_training, &d.data, &d.per_row,
-                                                   float(p.as<LayerNorm::Params>().epsilon), flags))
-        return {};
-    return normalisations(&operation, d.data);
+    auto epsilon = float(p.as<LayerNorm::Params>().epsilon);
+    return normalisations(LayerNormDesc{d.data, d.per_row, epsilon, flags}, d.data);
 }
 
 Prepared prepare(const PrepareContext& context) {
@@ -66,7 +63,7 @@ Prepared prepare(const PrepareContext& context) {
     if (p.has_input(bias)) operands.push_back(input(DNNL_ARG_SHIFT, bias, d.per_column));
     Call call(take_way(ways(p), context.candidate.name), operands);
     auto epsilon = float(p.as<LayerNorm::Params>().epsilon);
-    return prepared(State{{std::move(call), p.threads}, d.data.dims[0], d.data.dims[1], epsilon});
+    return prepared(State{{std::move(call), p.threads}, d.data.dims()[0], d.data.dims()[1], epsilon});
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -20,9 +20,9 @@ constexpr size_t alignment = 64;
 size_t aligned(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 MemoryDesc argument_desc(const_dnnl_primitive_desc_t desc, int argument) {
-    auto* found = dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, argument);
-    MGE_CHECK(found, "the primitive has no argument ", argument);
-    return *found;
+    MemoryDesc found = memory_of(desc, argument);
+    MGE_CHECK(found.rank(), "the primitive has no argument ", argument);
+    return found;
 }
 
 // A place where a primitive reads or writes.
@@ -70,7 +70,7 @@ struct Call::Plan {
     }
     size_t add_workspace(const MemoryDesc& desc) {
         size_t offset = workspace;
-        workspace += aligned(bytes(desc));
+        workspace += aligned(desc.bytes());
         return add_slot(Slot::workspace, desc, offset);
     }
     void add_step(Primitive primitive, std::vector<std::pair<int, size_t>> arguments);
@@ -87,7 +87,7 @@ struct Call::Plan {
 
 void Call::Plan::add_step(Primitive primitive, std::vector<std::pair<int, size_t>> arguments) {
     MemoryDesc scratchpad = scratchpad_of(primitive);
-    if (bytes(scratchpad)) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, add_workspace(scratchpad));
+    if (scratchpad.bytes()) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, add_workspace(scratchpad));
     steps.push_back({std::move(primitive), std::move(arguments)});
 }
 
@@ -98,13 +98,13 @@ void Call::Plan::add_reorder(size_t from, size_t to) {
 size_t Call::Plan::add_constant(const Operand& operand, const MemoryDesc& used) {
     auto& weight = weights.emplace_back(
         pack_weight(operand.given, used, operand.constant, ThreadScope::threads(), packing));
-    packed.pieces.push_back({weight->data(), bytes(used)});
+    packed.pieces.push_back({weight->data(), used.bytes()});
     packed.inputs |= 1u << operand.index;
     return add_slot(Slot::fixed, used, 0, weight->data());
 }
 
 size_t Call::Plan::add_input(const Operand& operand, const MemoryDesc& used) {
-    if (is_equal(operand.given, used)) return add_slot(Slot::input, used, operand.index);
+    if (operand.given == used) return add_slot(Slot::input, used, operand.index);
     if (operand.constant) return add_constant(operand, used);
     size_t from = add_slot(Slot::input, operand.given, operand.index);
     size_t to = add_workspace(used);
@@ -114,15 +114,15 @@ size_t Call::Plan::add_input(const Operand& operand, const MemoryDesc& used) {
 
 void Call::Plan::preload(const Operand& residual, size_t destination) {
     size_t from = add_slot(Slot::input, residual.given, residual.index);
-    if (!is_equal(residual.given, slots[destination].desc)) return add_reorder(from, destination);
-    steps.push_back({nullptr, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, destination}}, bytes(residual.given)});
+    if (residual.given != slots[destination].desc) return add_reorder(from, destination);
+    steps.push_back({nullptr, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, destination}}, residual.given.bytes()});
 }
 
 std::unique_ptr<ArgumentSet> Call::Plan::make_set() const {
     auto set = std::make_unique<ArgumentSet>();
     for (auto& slot : slots) {
         dnnl_memory_t memory;
-        check(dnnl_memory_create(&memory, &slot.desc, engine(), slot.address), "dnnl_memory_create");
+        check(dnnl_memory_create(&memory, slot.desc.get(), engine(), slot.address), "dnnl_memory_create");
         set->memories.emplace_back(memory);
         set->addresses.push_back(slot.address);
     }
@@ -193,7 +193,7 @@ Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, cons
         size_t slot;
         if (!operand.is_output) {
             slot = plan.add_input(operand, used);
-        } else if (is_equal(operand.given, used)) {
+        } else if (operand.given == used) {
             slot = plan.add_slot(Slot::output, used, operand.index);
         } else {
             slot = plan.add_workspace(used);

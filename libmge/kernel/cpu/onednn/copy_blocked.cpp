@@ -22,32 +22,26 @@ struct Place {
     int32_t from, to;
 };
 
-bool is_blocked(const MemoryDesc& desc) {
-    auto is_zero = [](int64_t offset) { return offset == 0; };
-    return desc.format_kind == dnnl_blocked && desc.extra.flags == dnnl_memory_extra_flag_none &&
-           std::all_of(desc.padded_offsets, desc.padded_offsets + desc.ndims, is_zero);
-}
-
-int32_t place_along(const MemoryDesc& desc, int axis, int64_t index) {
-    auto& blocking = desc.format_desc.blocking;
+int32_t place_along(const Blocking& layout, int axis, int64_t index) {
     int64_t place = 0, stride = 1;
-    for (int i = blocking.inner_nblks; i-- > 0;) {
-        auto block = blocking.inner_blks[i];
-        if (blocking.inner_idxs[i] == axis) {
+    for (int i = layout.blocks; i-- > 0;) {
+        auto block = layout.block_sizes[i];
+        if (layout.block_axes[i] == axis) {
             place += index % block * stride;
             index /= block;
         }
         stride *= block;
     }
-    return int32_t(place + index * blocking.strides[axis]);
+    return int32_t(place + index * layout.strides[axis]);
 }
 
 // The places of all combinations of `axes`, the last one changing fastest.
-std::vector<Place> places_of(const MemoryDesc& from, const MemoryDesc& to, std::span<const int> axes) {
+std::vector<Place> places_of(std::span<const int64_t> dims, const Blocking& from, const Blocking& to,
+                             std::span<const int> axes) {
     std::vector<Place> places{{0, 0}};
     for (int axis : axes) {
         std::vector<Place> along, longer;
-        for (int64_t i = 0; i < from.dims[axis]; ++i)
+        for (int64_t i = 0; i < dims[axis]; ++i)
             along.push_back({place_along(from, axis, i), place_along(to, axis, i)});
         longer.reserve(places.size() * along.size());
         for (auto& place : places)
@@ -60,28 +54,29 @@ std::vector<Place> places_of(const MemoryDesc& from, const MemoryDesc& to, std::
 }  // namespace
 
 bool copy_blocked(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
-    const auto type = from.data_type;
-    const bool is_moved = type == to.data_type && (type == dnnl_f32 || type == dnnl_s32 || type == dnnl_bf16);
-    if (!is_moved || !is_blocked(from) || !is_blocked(to)) return false;
-    const size_t size = bytes(to);
-    if (std::max(bytes(from), size) > INT32_MAX) return false;
+    const auto type = from.type();
+    const bool is_moved = type == to.type() && (type == dnnl_f32 || type == dnnl_s32 || type == dnnl_bf16);
+    auto in = from.blocking(), out = to.blocking();
+    if (!is_moved || !in || !out) return false;
+    const size_t size = to.bytes();
+    if (in->offset || out->offset || std::max(from.bytes(), size) > INT32_MAX) return false;
     if (size == 0) return true;
-    if (!std::equal(to.dims, to.dims + to.ndims, to.padded_dims)) std::memset(target, 0, size);
+    const auto dims = from.dims();
+    if (!std::ranges::equal(dims, std::span(out->padded_dims).first(dims.size())))
+        std::memset(target, 0, size);
 
     // In the order of the source, which is read sequentially.
     std::array<int, DNNL_MAX_NDIMS> order{};
-    std::span axes(order.data(), size_t(from.ndims));
+    std::span axes(order.data(), dims.size());
     std::iota(axes.begin(), axes.end(), 0);
-    auto& strides = from.format_desc.blocking.strides;
-    std::ranges::stable_sort(axes, [&](int a, int b) { return strides[a] > strides[b]; });
+    std::ranges::stable_sort(axes, [&](int a, int b) { return in->strides[a] > in->strides[b]; });
     size_t outer = axes.size(), inner_count = 1;
-    while (outer > 0 && inner_count < worth_a_loop) inner_count *= size_t(from.dims[axes[--outer]]);
+    while (outer > 0 && inner_count < worth_a_loop) inner_count *= size_t(dims[axes[--outer]]);
 
-    auto inner = places_of(from, to, axes.subspan(outer));
+    auto inner = places_of(dims, *in, *out, axes.subspan(outer));
     auto move = [&]<class T>(const T* values, T* copy) {
-        for (auto& first : places_of(from, to, axes.first(outer)))
-            for (auto& place : inner)
-                copy[to.offset0 + first.to + place.to] = values[from.offset0 + first.from + place.from];
+        for (auto& first : places_of(dims, *in, *out, axes.first(outer)))
+            for (auto& place : inner) copy[first.to + place.to] = values[first.from + place.from];
     };
     if (type == dnnl_bf16)
         move(static_cast<const uint16_t*>(source), static_cast<uint16_t*>(target));

@@ -24,7 +24,7 @@ dnnl_cpu_isa_t highest_isa() {
         case Isa::avx512_bf16:
             return dnnl_cpu_isa_avx512_core_bf16;
         default:
-            return dnnl_cpu_isa_all;
+            return dnnl_cpu_isa_t{};  // all of them
     }
 }
 

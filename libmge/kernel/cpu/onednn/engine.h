@@ -23,7 +23,6 @@ inline constexpr size_t description_address_space = size_t(2) << 20;
 
 struct Destroy {
     void operator()(dnnl_primitive_desc* p) const { dnnl_primitive_desc_destroy(p); }
-    void operator()(dnnl_primitive_desc_iterator* p) const { dnnl_primitive_desc_iterator_destroy(p); }
     void operator()(dnnl_primitive* p) const { dnnl_primitive_destroy(p); }
     void operator()(dnnl_primitive_attr* p) const { dnnl_primitive_attr_destroy(p); }
     void operator()(dnnl_post_ops* p) const { dnnl_post_ops_destroy(p); }
@@ -31,7 +30,6 @@ struct Destroy {
     void operator()(dnnl_stream* p) const { dnnl_stream_destroy(p); }
 };
 using PrimitiveDesc = std::unique_ptr<dnnl_primitive_desc, Destroy>;
-using PrimitiveDescIterator = std::unique_ptr<dnnl_primitive_desc_iterator, Destroy>;
 using PrimitiveAttr = std::unique_ptr<dnnl_primitive_attr, Destroy>;
 using PostOps = std::unique_ptr<dnnl_post_ops, Destroy>;
 using Memory = std::unique_ptr<dnnl_memory, Destroy>;

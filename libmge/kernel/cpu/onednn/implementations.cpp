@@ -33,10 +33,12 @@ void drop_outdated(std::vector<Implementation>& list) {
     });
 }
 
-struct Eltwise {
-    dnnl_alg_kind_t kind;
-    float alpha = 0, beta = 0;
-};
+#if DNNL_VERSION_MAJOR == 2
+constexpr Eltwise hardswish{dnnl_eltwise_hardswish};
+#else
+constexpr Eltwise hardswish{dnnl_eltwise_hardswish, 1.0f / 6, 0.5f};
+#endif
+
 std::optional<Eltwise> eltwise(Activation activation) {
     switch (activation) {
         case Activation::relu:
@@ -46,7 +48,7 @@ std::optional<Eltwise> eltwise(Activation activation) {
         case Activation::relu6_keeps_nan:
             return Eltwise{dnnl_eltwise_clip, 0, 6};
         case Activation::hswish:
-            return Eltwise{dnnl_eltwise_hardswish};
+            return hardswish;
         case Activation::silu:
             return Eltwise{dnnl_eltwise_swish, 1};
         case Activation::gelu:
@@ -68,29 +70,24 @@ const char* implementation_name(const_dnnl_primitive_desc_t desc) {
     return name;
 }
 
-std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, const PrimitiveAttr& attr,
-                                            const_dnnl_primitive_desc_t hint, const IsWanted& is_wanted) {
+std::vector<Implementation> implementations(const Operation& operation, const PrimitiveAttr& attr,
+                                            const IsWanted& is_wanted) {
     std::vector<Implementation> result;
     require_address_space(description_address_space, "the descriptions of oneDNN primitives");
-    dnnl_primitive_desc_iterator_t made;
-    auto status = dnnl_primitive_desc_iterator_create(&made, operation, attr.get(), engine(), hint);
-    if (status == dnnl_out_of_memory) check(status, "dnnl_primitive_desc_iterator_create");
-    if (status != dnnl_success) return result;
-    PrimitiveDescIterator iterator(made);
-    do {
-        PrimitiveDesc desc(dnnl_primitive_desc_iterator_fetch(iterator.get()));
-        if (!desc) continue;
+    bool is_found = false;
+    visit_implementations(operation, attr, [&](PrimitiveDesc desc) {
         const char* name = implementation_name(desc.get());
         bool is_slow = contains(name, "simple") && !contains(name, "layer_normalization");
         // The general product without generated code is still written for vectors.
         const bool is_reference = contains(name, "ref") && !is_general_product(name);
         // oneDNN 2.6.3 has generated kernels for 512-bit SVE that accept an activation and leave it out.
         const bool is_wrong = contains(name, "sve_");
-        if (is_reference || is_slow || is_wrong) continue;
+        if (is_reference || is_slow || is_wrong) return true;
         result.push_back({name, std::move(desc)});
-        if (is_wanted && is_wanted(result.back())) return result;
-    } while (dnnl_primitive_desc_iterator_next(iterator.get()) == dnnl_success);
-    drop_outdated(result);
+        is_found = is_wanted && is_wanted(result.back());
+        return !is_found;
+    });
+    if (!is_found) drop_outdated(result);
     return result;
 }
 
@@ -120,15 +117,13 @@ PrimitiveAttr attributes(bool sum_destination, Activation activation) {
     dnnl_post_ops_t list;
     check(dnnl_post_ops_create(&list), "dnnl_post_ops_create");
     PostOps post_ops(list);
-    if (sum_destination) check(dnnl_post_ops_append_sum(list, 1), "dnnl_post_ops_append_sum");
-    if (applied)
-        check(dnnl_post_ops_append_eltwise(list, 1, applied->kind, applied->alpha, applied->beta),
-              "dnnl_post_ops_append_eltwise");
+    if (sum_destination) append_sum(list);
+    if (applied) append_eltwise(list, *applied);
     check(dnnl_primitive_attr_set_post_ops(made, list), "dnnl_primitive_attr_set_post_ops");
     return attr;
 }
 
-std::vector<Implementation> normalisations(const_dnnl_op_desc_t operation, const MemoryDesc& images) {
+std::vector<Implementation> normalisations(const Operation& operation, const MemoryDesc& images) {
     auto list = implementations(operation, attributes(false, Activation::none));
     for (auto& way : list) way.name = text("onednn:", way.name, '/', layout_name(images));
     return list;

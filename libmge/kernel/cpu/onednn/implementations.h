@@ -7,7 +7,7 @@
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/onednn/engine.h"
-#include "libmge/kernel/cpu/onednn/memory_desc.h"
+#include "libmge/kernel/cpu/onednn/operation.h"
 
 namespace mge::onednn {
 
@@ -23,17 +23,16 @@ const char* implementation_name(const_dnnl_primitive_desc_t desc);
 using IsWanted = std::function<bool(const Implementation&)>;
 
 // All implementations in oneDNN's order, without its references and without those for older instruction sets
-// if a newer one is listed; up to the first wanted one, if given. `operation` is one of the dnnl_*_desc_t
-// structs; an operation that oneDNN does not support gives an empty list.
-std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, const PrimitiveAttr& attr,
-                                            const_dnnl_primitive_desc_t hint = nullptr,
+// if a newer one is listed; up to the first wanted one, if given. An operation that oneDNN does not support
+// gives an empty list.
+std::vector<Implementation> implementations(const Operation& operation, const PrimitiveAttr& attr,
                                             const IsWanted& is_wanted = {});
 
 // Scratchpad from the caller; post-operations: first add the values of the destination, then the activation.
 PrimitiveAttr attributes(bool sum_destination, Activation activation);
 
 // All of a normalisation, with the layout of its images in their names.
-std::vector<Implementation> normalisations(const_dnnl_op_desc_t operation, const MemoryDesc& images);
+std::vector<Implementation> normalisations(const Operation& operation, const MemoryDesc& images);
 
 // Whether sums of products in this dtype are worth asking for. Without instructions for it oneDNN emulates
 // bf16, two to three times slower than f32 with conversions around it.

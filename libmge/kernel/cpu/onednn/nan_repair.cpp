@@ -23,32 +23,22 @@ const_dnnl_primitive_desc_t desc_of(const Primitive& primitive) {
     return desc;
 }
 
-MemoryDesc memory_of(const_dnnl_primitive_desc_t desc, int argument) {
-    auto* found = dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, argument);
-    return found ? *found : MemoryDesc{};
-}
-
-// The same operation on the same layouts, without post-operations. Null: it is of another kind.
-template <class Operation>
-Primitive without_post_operations(const_dnnl_primitive_desc_t desc, dnnl_query_t what) {
-    const Operation* found = nullptr;
-    if (dnnl_primitive_desc_query(desc, what, 0, &found) || !found) return nullptr;
-    Operation operation = *found;
-    operation.src_desc = memory_of(desc, DNNL_ARG_SRC);
-    operation.weights_desc = memory_of(desc, DNNL_ARG_WEIGHTS);
-    operation.bias_desc = memory_of(desc, DNNL_ARG_BIAS);
-    operation.dst_desc = memory_of(desc, DNNL_ARG_DST);
-    dnnl_primitive_desc_t made;
-    check(dnnl_primitive_desc_create(&made, &operation, attributes(false, Activation::none).get(), engine(),
-                                     nullptr),
-          "dnnl_primitive_desc_create");
-    PrimitiveDesc plain(made);
+// The same operation on the same layouts, without post-operations.
+Primitive without_post_operations(const_dnnl_primitive_desc_t desc) {
+    auto operation = operation_of(desc);
+    MGE_CHECK(operation, "neither a convolution nor a matrix product");
+    PrimitiveDesc plain;
+    visit_implementations(*operation, attributes(false, Activation::none), [&](PrimitiveDesc first) {
+        plain = std::move(first);
+        return false;
+    });
+    MGE_CHECK(plain, "no implementation without the activation");
     return make_primitive(plain.get());
 }
 
 Memory allocate(const MemoryDesc& desc) {
     dnnl_memory_t made;
-    check(dnnl_memory_create(&made, &desc, engine(), DNNL_MEMORY_ALLOCATE), "dnnl_memory_create");
+    check(dnnl_memory_create(&made, desc.get(), engine(), DNNL_MEMORY_ALLOCATE), "dnnl_memory_create");
     return Memory(made);
 }
 
@@ -105,8 +95,8 @@ void repair_values(T* y, const T* sums, const T* added, int64_t n, Activation ac
 
 template <class Fn>
 auto dispatch(const MemoryDesc& desc, Fn&& fn) {
-    auto n = int64_t(bytes(desc) / dnnl_data_type_size(desc.data_type));
-    return desc.data_type == dnnl_bf16 ? fn(BFloat16(), n) : fn(float(), n);
+    auto n = int64_t(desc.bytes() / dnnl_data_type_size(desc.type()));
+    return desc.type() == dnnl_bf16 ? fn(BFloat16(), n) : fn(float(), n);
 }
 
 }  // namespace
@@ -126,13 +116,7 @@ NanRepair::NanRepair(Primitive primitive, Activation activation, bool sums)
 NanRepair::~NanRepair() = default;
 
 const NanRepair::Plain& NanRepair::plain() const {
-    std::call_once(plain_->once, [&] {
-        auto desc = desc_of(primitive_);
-        plain_->primitive = without_post_operations<dnnl_convolution_desc_t>(desc, dnnl_query_convolution_d);
-        if (!plain_->primitive)
-            plain_->primitive = without_post_operations<dnnl_matmul_desc_t>(desc, dnnl_query_matmul_d);
-        MGE_CHECK(plain_->primitive, "neither a convolution nor a matrix product");
-    });
+    std::call_once(plain_->once, [&] { plain_->primitive = without_post_operations(desc_of(primitive_)); });
     return *plain_;
 }
 
@@ -160,7 +144,7 @@ void NanRepair::run(std::span<const dnnl_exec_arg_t> arguments, const std::funct
     std::vector<char> added;
     if (sums_ &&
         !dispatch(y_, [&]<class T>(T, int64_t n) { return all_finite_in_parts(static_cast<T*>(y), n); }))
-        added.assign(static_cast<char*>(y), static_cast<char*>(y) + bytes(y_));
+        added.assign(static_cast<char*>(y), static_cast<char*>(y) + y_.bytes());
     if (raises_invalid(execute)) repair(arguments, y, added.empty() ? nullptr : added.data());
 }
 

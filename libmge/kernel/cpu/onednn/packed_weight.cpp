@@ -77,7 +77,7 @@ struct Table {
     std::shared_ptr<const PackedWeight> find(const Fingerprint& key, const MemoryDesc& given,
                                              const MemoryDesc& used) {
         for (auto [it, end] = entries.equal_range(key); it != end; ++it)
-            if (is_equal(it->second.given, given) && is_equal(it->second.used, used))
+            if (it->second.given == given && it->second.used == used)
                 if (auto weight = it->second.weight.lock()) return weight;
         return nullptr;
     }
@@ -107,53 +107,26 @@ private:
 LastReorders& last_reorders() { return lasting_per_process<LastReorders>(); }
 
 void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
-    if (bytes(to) < worth_generating && copy_blocked(from, source, to, target)) return;
+    if (to.bytes() < worth_generating && copy_blocked(from, source, to, target)) return;
     dnnl_memory_t made;
-    check(dnnl_memory_create(&made, &from, engine(), const_cast<void*>(source)), "dnnl_memory_create");
+    check(dnnl_memory_create(&made, from.get(), engine(), const_cast<void*>(source)), "dnnl_memory_create");
     Memory in(made);
-    check(dnnl_memory_create(&made, &to, engine(), target), "dnnl_memory_create");
+    check(dnnl_memory_create(&made, to.get(), engine(), target), "dnnl_memory_create");
     Memory out(made);
     Primitive primitive = make_reorder(from, to);
     last_reorders().keep(primitive);
     std::vector<dnnl_exec_arg_t> arguments{{DNNL_ARG_FROM, in.get()}, {DNNL_ARG_TO, out.get()}};
     MemoryDesc desc = scratchpad_of(primitive);
     Memory scratchpad;
-    if (bytes(desc)) {
+    if (desc.bytes()) {
         // oneDNN allocates it here, and frees it with the memory object.
-        check(dnnl_memory_create(&made, &desc, engine(), DNNL_MEMORY_ALLOCATE), "dnnl_memory_create");
+        check(dnnl_memory_create(&made, desc.get(), engine(), DNNL_MEMORY_ALLOCATE), "dnnl_memory_create");
         scratchpad.reset(made);
         arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad.get()});
     }
     RegionScope scope(&RegionRules::never_waits, true);
     check(dnnl_primitive_execute(primitive.get(), stream(), int(arguments.size()), arguments.data()),
           "dnnl_primitive_execute");
-}
-
-bool is_dense_and_plain(const MemoryDesc& desc) {
-    return desc.format_kind == dnnl_blocked && desc.format_desc.blocking.inner_nblks == 0 &&
-           std::equal(desc.dims, desc.dims + desc.ndims, desc.padded_dims);
-}
-
-// A range of an axis, and its offset in bytes from the start of the whole.
-struct Part {
-    MemoryDesc desc;
-    size_t offset = 0;
-};
-
-// Nullopt where oneDNN cannot describe it.
-std::optional<Part> part_of(const MemoryDesc& whole, int axis, int64_t begin, int64_t count) {
-    dnnl_dims_t extents, first{};
-    std::copy_n(whole.dims, whole.ndims, extents);
-    extents[axis] = count;
-    first[axis] = begin;
-    Part part;
-    if (whole.format_kind != dnnl_blocked || whole.extra.flags != dnnl_memory_extra_flag_none ||
-        dnnl_memory_desc_init_submemory(&part.desc, &whole, extents, first) != dnnl_success)
-        return std::nullopt;
-    // All parts but the last are equal then, and have one primitive.
-    part.offset = size_t(part.desc.offset0 - whole.offset0) * dnnl_data_type_size(whole.data_type);
-    part.desc.offset0 = whole.offset0;
-    return part;
 }
 
 struct PartOfReorder {
@@ -163,78 +136,73 @@ struct PartOfReorder {
 // Along the axis that is outermost in the source, so that each reads one stretch of it; empty where it cannot
 // be cut.
 std::vector<PartOfReorder> parts_of_reorder(const MemoryDesc& from, const MemoryDesc& to) {
-    if (!is_dense_and_plain(from) || to.format_kind != dnnl_blocked) return {};
-    auto& strides = from.format_desc.blocking.strides;
-    auto axis = int(std::max_element(strides, strides + from.ndims) - strides);
-    auto& blocks = to.format_desc.blocking;
+    auto source = from.blocking(), target = to.blocking();
+    if (!source || source->blocks || !target) return {};
+    std::span strides(source->strides.data(), size_t(from.rank()));
+    auto axis = int(std::ranges::max_element(strides) - strides.begin());
     int64_t block = 1;
-    for (int i = 0; i < blocks.inner_nblks; ++i)
-        if (blocks.inner_idxs[i] == axis) block *= blocks.inner_blks[i];
-    auto bytes_of_block = strides[axis] * block * int64_t(dnnl_data_type_size(from.data_type));
+    for (int i = 0; i < target->blocks; ++i)
+        if (target->block_axes[i] == axis) block *= target->block_sizes[i];
+    auto bytes_of_block = strides[axis] * block * int64_t(dnnl_data_type_size(from.type()));
     int64_t step = std::max<int64_t>(int64_t(piece_bytes) / bytes_of_block, 1) * block;
     std::vector<PartOfReorder> parts;
-    for (int64_t begin = 0; begin < from.dims[axis]; begin += step) {
-        int64_t count = std::min(step, from.dims[axis] - begin);
-        auto source = part_of(from, axis, begin, count), target = part_of(to, axis, begin, count);
-        if (!source || !target) return {};
-        parts.push_back({*source, *target});
+    for (int64_t begin = 0; begin < from.dims()[axis]; begin += step) {
+        int64_t count = std::min(step, from.dims()[axis] - begin);
+        auto read = part_of(from, axis, begin, count), written = part_of(to, axis, begin, count);
+        if (!read || !written) return {};
+        parts.push_back({*read, *written});
     }
     return parts;
 }
 
 void pack(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
     std::vector<PartOfReorder> parts;
-    if (bytes(from) > piece_bytes && is_mapped(source)) parts = parts_of_reorder(from, to);
+    if (from.bytes() > piece_bytes && is_mapped(source)) parts = parts_of_reorder(from, to);
     for (auto& part : parts) {
-        auto read = bytes_at(source, part.from.offset, bytes(part.from.desc));
-        reorder(part.from.desc, read.data(), part.to.desc, static_cast<std::byte*>(target) + part.to.offset);
+        auto read = bytes_at(source, part.from.bytes, part.from.desc.bytes());
+        reorder(part.from.desc, read.data(), part.to.desc, static_cast<std::byte*>(target) + part.to.bytes);
         release_pages(read);
     }
     if (parts.empty()) reorder(from, source, to, target);
 }
 
-using Layouts = std::array<MemoryDesc, 2>;  // the constant's and its copy's
-
-// Equal descriptions may differ in unused bytes.
-bool are(std::string_view layouts, const MemoryDesc& given, const MemoryDesc& used) {
-    Layouts kept;
-    if (layouts.size() != sizeof kept) return false;
-    std::memcpy(&kept, layouts.data(), sizeof kept);
-    return is_equal(given, kept[0]) && is_equal(used, kept[1]);
+// The layouts of a constant and of its copy; nullopt: they have no name.
+std::optional<std::string> layouts_of(const MemoryDesc& given, const MemoryDesc& used) {
+    auto from = given.text(), to = used.text();
+    return from && to ? std::optional(*from + *to) : std::nullopt;
 }
 
 // Made ahead of time.
 std::shared_ptr<const PackedWeight> find_made(const MemoryDesc& given, const MemoryDesc& used,
                                               const void* data) {
-    auto storage = find_packed_copy(data, [&](std::string_view layouts, size_t size) {
-        return size == bytes(used) && are(layouts, given, used);
-    });
+    auto layouts = layouts_of(given, used);
+    if (!layouts) return nullptr;
+    auto storage = find_packed_copy(
+        data, [&](std::string_view made, size_t size) { return size == used.bytes() && made == *layouts; });
     return storage ? std::make_shared<const PackedWeight>(std::move(storage)) : nullptr;
 }
 
 void note(PackedCopyNotes& notes, const MemoryDesc& given, const MemoryDesc& used, const void* data,
           const std::shared_ptr<const PackedWeight>& weight) {
-    Layouts layouts{given, used};
-    std::string text(reinterpret_cast<const char*>(&layouts), sizeof layouts);
-    notes.add(weight, {data, std::move(text), weight->data(), bytes(used)});
+    if (auto layouts = layouts_of(given, used))
+        notes.add(weight, {data, std::move(*layouts), weight->data(), used.bytes()});
 }
 
 // The key of a copy in files: values, layouts, and the library that defines the layouts.
-Fingerprint copy_key(const Fingerprint& values, const MemoryDesc& given, const MemoryDesc& used) {
-    Layouts layouts{given, used};
+Fingerprint copy_key(const Fingerprint& values, const std::string& layouts) {
     auto& version = *dnnl_version();
     std::string key(reinterpret_cast<const char*>(&values), sizeof values);
-    key.append(reinterpret_cast<const char*>(&layouts), sizeof layouts);
+    key += layouts;
     key += text("oneDNN ", version.major, '.', version.minor, '.', version.patch, ' ', version.hash);
     return fingerprint(key.data(), key.size());
 }
 
 // Returns "128x128x3x3 f32 for oneDNN 2.6.3".
 std::string purpose_of(const MemoryDesc& given) {
-    std::vector<int64_t> dims(given.dims, given.dims + given.ndims);
+    auto dims = given.dims();
     auto& version = *dnnl_version();
-    return text(joined(dims, "x"), ' ', dnnl_dt2str(given.data_type), " for oneDNN ", version.major, '.',
-                version.minor, '.', version.patch);
+    return text(joined(std::vector(dims.begin(), dims.end()), "x"), ' ', dnnl_dt2str(given.type()),
+                " for oneDNN ", version.major, '.', version.minor, '.', version.patch);
 }
 
 std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const MemoryDesc& used,
@@ -245,21 +213,23 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
         std::lock_guard lock(known.mutex);
         return known.find(key, given, used);
     };
-    if (auto noted = ConstantPrints::find(data, bytes(given)))
+    if (auto noted = ConstantPrints::find(data, given.bytes()))
         if (auto weight = find(*noted)) return weight;
-    Fingerprint key = fingerprint_of(data, bytes(given), threads);
-    ConstantPrints::note(data, bytes(given), key);
+    Fingerprint key = fingerprint_of(data, given.bytes(), threads);
+    ConstantPrints::note(data, given.bytes(), key);
     if (auto weight = find(key)) return weight;
     // Without the lock: others pack their own meanwhile.
-    const Fingerprint name = cache ? copy_key(key, given, used) : Fingerprint{};
-    StorageRef memory = cache ? cache->find(name, bytes(used)) : StorageRef{};
+    auto layouts = layouts_of(given, used);
+    if (!layouts) cache = nullptr;
+    const Fingerprint name = cache ? copy_key(key, *layouts) : Fingerprint{};
+    StorageRef memory = cache ? cache->find(name, used.bytes()) : StorageRef{};
     const bool is_new = !memory;
-    if (is_new) memory = queue_of(host_device).allocate(bytes(used));
+    if (is_new) memory = queue_of(host_device).allocate(used.bytes());
     auto packed = std::make_shared<const PackedWeight>(std::move(memory));
     if (is_new) {
-        ThreadScope scope(bytes(used) < worth_a_team ? 1 : threads);
+        ThreadScope scope(used.bytes() < worth_a_team ? 1 : threads);
         pack(given, data, used, packed->data());
-        if (cache) cache->add(name, packed, packed->data(), bytes(used), purpose_of(given));
+        if (cache) cache->add(name, packed, packed->data(), used.bytes(), purpose_of(given));
     }
     std::lock_guard lock(known.mutex);
     if (auto weight = known.find(key, given, used)) return weight;

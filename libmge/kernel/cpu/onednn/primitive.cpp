@@ -7,6 +7,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "libmge/base/address_space.h"
 #include "libmge/base/hash.h"
@@ -27,33 +29,31 @@ public:
     void add(const T& value) {
         bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
     }
-    void add_name(const char* name) { bytes_.append(name).push_back('\0'); }
-    template <class Operation>
-    bool add_operation(const_dnnl_primitive_desc_t desc, dnnl_query_t what) {
-        const Operation* operation = nullptr;
-        if (dnnl_primitive_desc_query(desc, what, 0, &operation) || !operation) return false;
-        add(*operation);
-        return true;
-    }
+    void add_text(std::string_view text) { bytes_.append(text).push_back('\0'); }
     Fingerprint fingerprint() const { return mge::fingerprint(bytes_.data(), bytes_.size()); }
 
 private:
     std::string bytes_;
 };
 
+void add(Key& key, const ConvolutionDesc& d) {
+    key.add(d.direction), key.add(d.algorithm);
+    key.add(d.stride), key.add(d.dilation), key.add(d.padding), key.add(d.padding_after);
+}
+void add(Key&, const MatmulDesc&) {}
+void add(Key& key, const LayerNormDesc& d) { key.add(d.epsilon), key.add(d.flags); }
+
+// False: of a kind that is not shared.
 bool add_operation(Key& key, const_dnnl_primitive_desc_t desc, dnnl_primitive_kind_t kind) {
-    switch (kind) {
-        case dnnl_reorder:  // described by its memory alone
-            return true;
-        case dnnl_convolution:
-            return key.add_operation<dnnl_convolution_desc_t>(desc, dnnl_query_convolution_d);
-        case dnnl_matmul:
-            return key.add_operation<dnnl_matmul_desc_t>(desc, dnnl_query_matmul_d);
-        case dnnl_layer_normalization:
-            return key.add_operation<dnnl_layer_normalization_desc_t>(desc, dnnl_query_layer_normalization_d);
-        default:
-            return false;
-    }
+    if (kind == dnnl_reorder) return true;  // described by its memory alone
+    auto operation = operation_of(desc);
+    if (!operation) return false;
+    std::visit(
+        [&]<class Desc>(const Desc& d) {
+            if constexpr (requires { add(key, d); }) add(key, d);
+        },
+        *operation);
+    return true;
 }
 
 // A scratchpad of the primitive's own serves one thread at a time.
@@ -75,33 +75,27 @@ bool add_attributes(Key& key, const_dnnl_primitive_desc_t desc) {
     for (int i = 0; i < dnnl_post_ops_len(list); ++i) {
         auto kind = dnnl_post_ops_get_kind(list, i);
         key.add(kind);
-        float scale = 0, alpha = 0, beta = 0;
-        dnnl_alg_kind_t algorithm = dnnl_alg_kind_undef;
-        auto status = kind == dnnl_sum ? dnnl_post_ops_get_params_sum(list, i, &scale)
-                      : kind == dnnl_eltwise
-                          ? dnnl_post_ops_get_params_eltwise(list, i, &scale, &algorithm, &alpha, &beta)
-                          : dnnl_unimplemented;
-        if (status) return false;
-        key.add(scale), key.add(algorithm), key.add(alpha), key.add(beta);
+        if (kind == dnnl_sum) continue;
+        if (kind != dnnl_eltwise) return false;
+        auto eltwise = eltwise_at(list, i);
+        key.add(eltwise.kind), key.add(eltwise.alpha), key.add(eltwise.beta);
     }
     return true;
 }
 
-void add_memory(Key& key, const_dnnl_primitive_desc_t desc) {
+// False: a layout that cannot be compared.
+bool add_memory(Key& key, const_dnnl_primitive_desc_t desc) {
     for (int argument : {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST,
                          DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_WEIGHTS,
                          DNNL_ARG_DIFF_BIAS, DNNL_ARG_DIFF_DST, DNNL_ARG_WORKSPACE, DNNL_ARG_SCRATCHPAD}) {
-        auto* memory = dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, argument);
-        if (!memory || memory->ndims == 0) continue;
+        MemoryDesc memory = memory_of(desc, argument);
+        if (memory.rank() == 0) continue;
+        auto text = memory.text();
+        if (!text) return false;
         key.add(argument);
-        key.add(*memory);
+        key.add_text(*text);
     }
-}
-
-dnnl_primitive_kind_t kind_of(const_dnnl_primitive_desc_t desc) {
-    dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
-    check(dnnl_primitive_desc_query(desc, dnnl_query_primitive_kind, 0, &kind), "dnnl_query_primitive_kind");
-    return kind;
+    return true;
 }
 
 // Returns nullopt if it cannot be compared.
@@ -109,11 +103,11 @@ std::optional<Fingerprint> key_of(const_dnnl_primitive_desc_t desc) {
     Key key;
     auto kind = kind_of(desc);
     key.add(kind);
-    key.add_name(implementation_name(desc));
+    key.add_text(implementation_name(desc));
     // Its division of work depends on the number of threads.
     key.add(ThreadScope::threads());
-    if (!add_operation(key, desc, kind) || !add_attributes(key, desc)) return std::nullopt;
-    add_memory(key, desc);
+    if (!add_operation(key, desc, kind) || !add_attributes(key, desc) || !add_memory(key, desc))
+        return std::nullopt;
     return key.fingerprint();
 }
 
@@ -176,21 +170,18 @@ Primitive make_primitive(const_dnnl_primitive_desc_t desc) {
 }
 
 Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to) {
-    dnnl_primitive_desc_t made;
     // Without attributes a reorder to a Winograd layout would own a scratchpad for its whole lifetime.
     auto attr = attributes(false, {});
     require_address_space(description_address_space, "the descriptions of oneDNN primitives");
-    check(dnnl_reorder_primitive_desc_create(&made, &from, engine(), &to, engine(), attr.get()),
-          "dnnl_reorder_primitive_desc_create");
-    PrimitiveDesc desc(made);
+    PrimitiveDesc desc = reorder_desc(from, to, attr);
+    MGE_CHECK(desc, "oneDNN has no reorder from ", layout_name(from), " to ", layout_name(to));
     return make_primitive(desc.get());
 }
 
 MemoryDesc scratchpad_of(const Primitive& primitive) {
     const_dnnl_primitive_desc_t desc;
     check(dnnl_primitive_get_primitive_desc(primitive.get(), &desc), "dnnl_primitive_get_primitive_desc");
-    auto* found = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
-    return found ? *found : MemoryDesc{};
+    return MemoryDesc(dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0));
 }
 
 bool has_independent_shares(const Primitive& primitive) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "libmge/kernel/algorithm.h"
-#include "libmge/kernel/cpu/onednn/memory_desc.h"
+#include "libmge/kernel/cpu/onednn/operation.h"
 
 namespace mge::onednn {
 

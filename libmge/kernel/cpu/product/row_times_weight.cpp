@@ -34,8 +34,8 @@ Prepared prepare_row(const RowTimesWeight& s, const void* weight, size_t weight_
                 onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, weight, threads, packing),
                 s.activation,
                 grain_multiplications / (s.k * panel_columns) + 1};
-    state.row.panel = int64_t(onednn::bytes(used) / sizeof(float)) / state.row.panels();
-    PackedInputs packed{{{state.weight->data(), onednn::bytes(used)}}, 1u << weight_input};
+    state.row.panel = int64_t(used.bytes() / sizeof(float)) / state.row.panels();
+    PackedInputs packed{{{state.weight->data(), used.bytes()}}, 1u << weight_input};
     return Prepared::make(std::move(state), 0, std::move(packed));
 }
 

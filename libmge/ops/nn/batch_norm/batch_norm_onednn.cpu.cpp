@@ -45,12 +45,8 @@ std::vector<Implementation> ways(const Problem& p) {
     MemoryDesc data = image(p.inputs[x]);
     unsigned flags = dnnl_use_scale | dnnl_use_shift;
     if (!params.training) flags |= dnnl_use_global_stats;
-    dnnl_batch_normalization_desc_t operation;
-    if (dnnl_batch_normalization_forward_desc_init(
-            &operation, params.training ? dnnl_forward_training : dnnl_forward_inference, &data,
-            float(params.epsilon), flags))
-        return {};
-    return normalisations(&operation, data);
+    auto direction = params.training ? dnnl_forward_training : dnnl_forward_inference;
+    return normalisations(BatchNormDesc{direction, data, float(params.epsilon), flags}, data);
 }
 
 Prepared prepare(const PrepareContext& context) {

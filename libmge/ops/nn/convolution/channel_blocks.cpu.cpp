@@ -44,7 +44,7 @@ BlockedWeight pack_blocks(const PrepareContext& context, const ConvGeometry& g, 
     auto used = desc(block == 16 ? dnnl_Abcd16a : block == 8 ? dnnl_Abcd8a : dnnl_Abcd4a);
     auto weight = onednn::pack_weight(desc(dnnl_abcd), used, context.constants[1], context.problem.threads,
                                       packing_of(context));
-    return {weight, {{{weight->data(), onednn::bytes(used)}}, 1u << 1}};
+    return {weight, {{{weight->data(), used.bytes()}}, 1u << 1}};
 }
 
 }  // namespace mge::ops

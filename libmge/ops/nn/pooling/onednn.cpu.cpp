@@ -35,37 +35,12 @@ Pair padding_after(const PoolGeometry& g) {
     return result;
 }
 
-std::vector<Implementation> forward(const PoolGeometry& g, dnnl_alg_kind_t kind, const MemoryDesc& x,
-                                    const MemoryDesc& y, const PrimitiveAttr& attr) {
-    dnnl_pooling_desc_t operation;
-    if (dnnl_pooling_forward_desc_init(&operation, dnnl_forward_inference, kind, &x, &y, g.stride.data(),
-                                       g.kernel.data(), g.padding.data(), padding_after(g).data()))
-        return {};
-    return implementations(&operation, attr);
-}
-
-// Described with the help of any forward one.
-std::vector<Implementation> backward(const PoolGeometry& g, dnnl_alg_kind_t kind, const MemoryDesc& x,
-                                     const MemoryDesc& y, const PrimitiveAttr& attr) {
-    dnnl_pooling_desc_t operation, forward_operation;
-    Pair behind = padding_after(g);
-    dnnl_primitive_desc_t made = nullptr;
-    if (dnnl_pooling_forward_desc_init(&forward_operation, dnnl_forward_training, kind, &x, &y,
-                                       g.stride.data(), g.kernel.data(), g.padding.data(), behind.data()) ||
-        dnnl_primitive_desc_create(&made, &forward_operation, attr.get(), engine(), nullptr))
-        return {};
-    PrimitiveDesc hint(made);
-    if (dnnl_pooling_backward_desc_init(&operation, kind, &x, &y, g.stride.data(), g.kernel.data(),
-                                        g.padding.data(), behind.data()))
-        return {};
-    return implementations(&operation, attr, hint.get());
-}
-
 std::vector<Implementation> ways(const Problem& p, const PoolGeometry& g, PoolKind kind) {
     MemoryDesc x = *memory_desc(x_spec(p, kind)), y = *memory_desc(y_spec(p, kind));
-    auto attr = attributes(false, Activation::none);
-    auto* query = kind == PoolKind::average_backward ? backward : forward;
-    auto list = query(g, kind_of(g, kind), x, y, attr);
+    auto direction = kind == PoolKind::average_backward ? dnnl_backward_data : dnnl_forward_inference;
+    auto list = implementations(
+        PoolingDesc{direction, kind_of(g, kind), x, y, g.stride, g.kernel, g.padding, padding_after(g)},
+        attributes(false, Activation::none));
     for (auto& way : list) way.name = text("onednn:", way.name, '/', layout_name(x), ',', layout_name(y));
     return list;
 }

@@ -79,10 +79,9 @@ onednn::Call product_with(const State& s, int64_t rows) {
         return strided(dims, strides, dnnl_f32);
     };
     auto a = matrix({m, k}, {k, 1}), b = matrix({k, rows}, {1, k}), y = matrix({m, rows}, {n, 1});
-    dnnl_matmul_desc_t operation;
-    onednn::check(dnnl_matmul_desc_init(&operation, &a, &b, nullptr, &y), "dnnl_matmul_desc_init");
-    auto ways = onednn::implementations(&operation, onednn::attributes(false, Activation::none), nullptr,
-                                        [](auto&) { return true; });
+    auto ways =
+        onednn::implementations(onednn::MatmulDesc{a, b, {}, y}, onednn::attributes(false, Activation::none),
+                                [](auto&) { return true; });
     MGE_CHECK(!ways.empty(), "no implementation of a product of f32");
     return {ways.front().desc,
             {onednn::input(DNNL_ARG_SRC, 0, a), onednn::input(DNNL_ARG_WEIGHTS, 1, b),

@@ -12,12 +12,7 @@ namespace {
 onednn::PrimitiveDesc describe(const Problem& p) {
     auto from = onednn::memory_desc(p.inputs[0]), to = onednn::memory_desc(p.outputs[0]);
     if (!from || !to || p.inputs[0].numel() == 0) return nullptr;
-    auto attr = onednn::attributes(false, Activation::none);
-    dnnl_primitive_desc_t made = nullptr;
-    if (dnnl_reorder_primitive_desc_create(&made, &*from, onednn::engine(), &*to, onednn::engine(),
-                                           attr.get()))
-        return nullptr;
-    return onednn::PrimitiveDesc(made);
+    return onednn::reorder_desc(*from, *to, onednn::attributes(false, Activation::none));
 }
 
 Support supports(const Problem& p) {
