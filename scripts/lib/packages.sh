@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages the project needs, by group, and how to install the missing ones. Sourced, after progress.sh.
+# The packages of Debian and Ubuntu that the project needs, by group, and how to install the missing ones. Sourced, after progress.sh.
 
 build_packages=(
     ccache
@@ -28,7 +28,6 @@ build_packages=(
 )
 
 test_packages=(
-    chromium-headless-shell
     dpkg-dev
     file
     graphviz
@@ -38,6 +37,11 @@ test_packages=(
     strace
     man-db
     zsh
+)
+
+# Ubuntu has browsers as snaps alone: tests that need one are skipped there.
+optional_test_packages=(
+    chromium-headless-shell
 )
 
 docs_packages=(
@@ -117,14 +121,25 @@ missing_packages() {
     done
 }
 
+# missing_optional_packages NAME...: those that are not installed and that this distribution has, one per line.
+missing_optional_packages() {
+    local name
+    for name in $(missing_packages "$@"); do
+        [ -z "$(apt-cache madison "$name" 2>/dev/null)" ] || echo "$name"
+    done
+}
+
 # install_groups GROUP...: installs what the groups lack. Touches neither apt nor the network when nothing is missing.
 install_groups() {
     local group missing as_root=()
-    local -a wanted=()
+    local -a wanted=() optional=()
     for group in "$@"; do
         case $group in
             build) wanted+=("${build_packages[@]}") ;;
-            test) wanted+=("${test_packages[@]}") ;;
+            test)
+                wanted+=("${test_packages[@]}")
+                optional+=("${optional_test_packages[@]}")
+                ;;
             docs) wanted+=("${docs_packages[@]}") ;;
             distributed) wanted+=("${distributed_packages[@]}") ;;
             serve) wanted+=("${serve_packages[@]}") ;;
@@ -135,17 +150,18 @@ install_groups() {
             *) die 2 "there is no package group '$group'; there are build, test, distributed, serve, docs, lint, package, fuzz and arm64" ;;
         esac
     done
-    command -v dpkg-query >/dev/null || die 2 "this is not a Debian system; install these yourself: ${wanted[*]}"
-    mapfile -t missing < <(missing_packages "${wanted[@]}")
+    command -v dpkg-query >/dev/null || die 2 "this is neither Debian nor Ubuntu; install these yourself: ${wanted[*]}"
+    mapfile -t missing < <(missing_packages "${wanted[@]}" && missing_optional_packages "${optional[@]}")
     if [ ${#missing[@]} -eq 0 ]; then
-        say "all ${#wanted[@]} Debian packages are there"
+        say "all ${#wanted[@]} packages are there"
         return
     fi
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null || die 2 "run this as root once: apt-get install ${missing[*]}"
         as_root=(sudo)
     fi
-    say "installing ${#missing[@]} of ${#wanted[@]}: ${missing[*]}"
     "${as_root[@]}" apt-get update -q
+    mapfile -t missing < <(missing_packages "${wanted[@]}" && missing_optional_packages "${optional[@]}")  # the lists are known now
+    say "installing ${#missing[@]}: ${missing[*]}"
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 }

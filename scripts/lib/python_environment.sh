@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The Python virtual environment in .venv: made with Debian's interpreter (CMake's search may find another one), filled
+# The Python virtual environment in .venv: made with the system's interpreter (CMake's search may find another one), filled
 # from pyproject.toml, and seeing the extension of a build tree. Sourced in the root folder, after progress.sh.
 # A script that sets venv_folder before gets an environment of its own there.
 
@@ -22,8 +22,12 @@ make_python_environment() {
 }
 
 # make_serve_environment: makes build/serve-venv, where tests/serving finds servers and their clients. Triton's server is part of
-# a package whose other requirements do not fit.
+# a package whose other requirements do not fit. Without the environment, the tests of servers are skipped.
 make_serve_environment() {
+    if ! /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info >= (3, 13))'; then
+        say "no build/serve-venv: MLServer needs Python 3.12 or older"
+        return
+    fi
     local venv_folder=$PWD/build/serve-venv
     local venv_python=$venv_folder/bin/python triton=$venv_folder/triton
     make_python_environment serve

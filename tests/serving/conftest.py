@@ -25,7 +25,7 @@ from server_processes import (  # noqa: E402
 def serve_python():
     """The interpreter of the environment with the servers' packages."""
     if not PYTHON.exists():
-        pytest.skip(f"no environment with servers: {PYTHON}; scripts/test creates it")
+        pytest.skip(f"no {PYTHON}: scripts/test creates it, with Python 3.12 or older")
     return PYTHON
 
 
