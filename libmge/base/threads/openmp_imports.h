@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// oneDNN divides its work by OpenMP: Debian's library calls six functions of libgomp. They are redirected to
-// our teams by writing into that library's import table, and only there: other users of OpenMP in the process
-// are not affected. Calls of oneDNN that are not ours (another library may share it) are forwarded to
-// libgomp.
+// oneDNN divides its work by OpenMP: the libraries of Debian and Ubuntu call six functions of libgomp. They
+// are redirected to our teams by writing into that library's import table, and only there: other users of
+// OpenMP in the process are not affected. Calls of oneDNN that are not ours (another library may share it)
+// are forwarded to libgomp.
 
 #include <atomic>
 
