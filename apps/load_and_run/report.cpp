@@ -2,6 +2,7 @@
 #include "apps/load_and_run/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>

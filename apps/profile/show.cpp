@@ -2,6 +2,7 @@
 #include "apps/profile/show.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/output/table.h"

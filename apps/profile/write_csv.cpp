@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RFC 4180: fields with commas, quotes or line ends are quoted.
 
+#include <cstdio>
+
 #include "apps/cli/output/table.h"
 #include "apps/profile/files.h"
 #include "apps/profile/text.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/markup.h"
 
+#include <cstdint>
+
 #include "libmge/base/utf8.h"
 
 namespace mge {

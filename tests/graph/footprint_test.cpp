@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "libmge/graph/footprint.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "libmge/inspect/profile/profiler.h"
 
 #include <gmock/gmock.h>

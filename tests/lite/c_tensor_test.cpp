@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <numeric>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "lite-c/global_c.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/shadow/shadow_queue.h"
 
+#include <chrono>
 #include <cstring>
 
 #include "tests/shadow/shadow_memory.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/checks/plan.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/files/text_file.h"

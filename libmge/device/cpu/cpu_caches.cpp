@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <cstdint>
 #include <fstream>
 
 namespace mge {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "libmge/model/crypt/megengine_ciphers.h"
 
 #include <gmock/gmock.h>

@@ -9,6 +9,8 @@
 #define MGE_KERNEL_CPU_PAIR_SUMS_H
 #endif
 
+#include <cstdint>
+
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/keep_in_order-inl.h"
 

@@ -2,6 +2,7 @@
 #include "libmge/ops/elementwise/fused/fused_blocks.cpu.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "libmge/ops/elementwise/fused/fused_views.h"

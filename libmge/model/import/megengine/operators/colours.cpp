@@ -2,6 +2,7 @@
 // Colours of images (N, H, W, C), f32 from 0 to 1 or u8. Integers are computed in fixed point, so that every
 // bit is MegEngine's.
 
+#include <algorithm>
 #include <cmath>
 
 #include "libmge/base/number_text.h"
