@@ -240,6 +240,22 @@ def test_gradients_and_traces():
         np.testing.assert_allclose(run(*tensors()).numpy(), expected()[0], atol=1e-5)
 
 
+@pytest.mark.parametrize("drop", [0.0, 1e-6])
+def test_a_query_without_keys_spoils_no_gradient(drop):
+    module = M.MultiHeadAttention(WIDTH, HEADS, attn_dropout=drop)
+    query = mge.Tensor(QUERY)
+    mask = np.zeros((L, L), np.float32)
+    mask[1] = -np.inf
+    manager = GradManager().attach([query, *module.parameters()])
+    with manager:
+        out, weights = module(query, query, query, attn_mask=mge.Tensor(mask), need_weights=True)
+        manager.backward(out.sum())
+    assert not weights.numpy().reshape(N, HEADS, L, L)[:, :, 1].any()
+    assert weights.numpy().sum() == pytest.approx(N * HEADS * (L - 1), rel=1e-5)
+    for tensor in (out, query.grad, *[parameter.grad for parameter in module.parameters()]):
+        assert np.isfinite(tensor.numpy()).all()
+
+
 def test_dropout_in_training_only():
     module = M.MultiHeadAttention(WIDTH, HEADS, out_dropout=0.5, attn_dropout=0.5)
     x = mge.Tensor(QUERY)

@@ -15,6 +15,7 @@ from .creation import as_tensors, zeros
 from .dropout import dropout
 from .elemwise import add, exp
 from .math import matmul
+from .math import max as largest
 from .tensor import arange, broadcast_to, concat, expand_dims, reshape, transpose
 
 __all__ = ["multi_head_attention"]
@@ -156,6 +157,15 @@ def _scores(q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool, scale: f
     return scores if mask is None else add(scores, mask)
 
 
+def _weights(scores: Tensor, may_hide_all: bool) -> Tensor:
+    """The softmax of scores; zeros for a query whose keys are all hidden, as in `attention`."""
+    if not may_hide_all:
+        return softmax(scores, -1)
+    is_blind = largest(scores, -1, keepdims=True) == _HIDDEN
+    weights = softmax(_mge.ops.where(is_blind, 0.0, scores), -1)
+    return _mge.ops.where(is_blind, 0.0, weights)
+
+
 def _attended(
     q: Tensor,
     k: Tensor,
@@ -168,7 +178,7 @@ def _attended(
 ) -> tuple[Tensor, Tensor | None]:
     """The attention output, (N, L, heads, E), and the weights, (N, heads, L, S), or None."""
     if drop:
-        weights = softmax(_scores(q, k, mask, is_causal, scale), -1)
+        weights = _weights(_scores(q, k, mask, is_causal, scale), mask is not None)
         seen = matmul(dropout(weights, drop, True), _heads_first(v))
         return _heads_first(seen), weights
     out, log_sum_exp = _mge.ops.attention(
