@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/select.h"
@@ -113,6 +114,27 @@ TEST_P(HalfMatmul, PacksHalvesAndAgreesWithTheReference) {
                 const int64_t whole_blocks = (k + 15) / 16 * 16 * ((n + 31) / 32 * 32);
                 EXPECT_EQ(packed.pieces[0].bytes, size_t(whole_blocks) * size_of(GetParam()));
             }
+}
+
+// oneDNN moves halves as bf16, in which these bits are not a normal number. The matrix is large enough for
+// that.
+TEST(Matmul, PacksTheSmallestHalves) {
+    if (cpu_isa() == Isa::sse4) GTEST_SKIP() << "no instructions that widen f16";
+    constexpr int64_t side = 512;
+    const float smallest = std::ldexp(1.0f, -24);
+    auto filled = [](const Shape& shape, double value) {
+        return make_tensor(DType::f16, shape, std::vector<double>(size_t(shape.numel()), value));
+    };
+    Tensor a = filled({4, side}, 1024), b = filled({side, side}, smallest);
+    ops::Matmul::Params params;
+    TensorSpec specs[] = {a.spec(), b.spec()}, out = a.spec();
+    const Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
+    for (auto& named : list_candidates(find_kernels(ops::Matmul::info, default_device()), problem))
+        if (named.candidate.name == "packed_halves") {
+            EXPECT_EQ(values_of(run_candidate(named, problem, {a, b})[0])[0], side * 1024.0f * smallest);
+            return;
+        }
+    FAIL() << "nothing packs halves";
 }
 INSTANTIATE_TEST_SUITE_P(Matmul, HalfMatmul, testing::Values(DType::f16, DType::bf16));
 
