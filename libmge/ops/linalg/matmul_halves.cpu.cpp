@@ -2,21 +2,16 @@
 #include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include "libmge/device/cpu/cpu_device.h"
-#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
-#include "libmge/kernel/cpu/product/half_product.h"
+#include "libmge/kernel/cpu/product/half_parts.h"
 #include "libmge/kernel/select.h"
 #include "libmge/ops/linalg/constant_matrix.h"
 
 namespace mge::ops {
 namespace {
 
-constexpr int64_t panel_columns = cpu::HalfProduct::panel_columns;
 // Fewer columns leave most of a panel empty.
-constexpr int64_t enough_columns = panel_columns / 2;
-// Panels that a thread takes at once; multiplications that are worth taking.
-constexpr int64_t panels_together = cpu::HalfProduct::part_columns / panel_columns,
-                  multiplications_together = 1 << 18;
+constexpr int64_t enough_columns = cpu::HalfProduct::panel_columns / 2;
 
 struct State {
     cpu::HalfProduct shape;
@@ -61,25 +56,10 @@ Prepared prepare(const PrepareContext& context) {
 
 template <class H>
 void multiply(const State& s, const Launch& launch) {
-    const auto& shape = s.shape;
     const cpu::HalfProductData<H> data{launch.in<H>(0), static_cast<const H*>(s.weight->data()),
                                        launch.in_if_given<H>(2), launch.in_if_given<H>(3), launch.out<H>(0)};
-    const int64_t part_rows = cpu::HalfProduct::part_rows, blocks = (shape.m + part_rows - 1) / part_rows;
-    const int64_t of_panel = (shape.m / blocks) * shape.k * panel_columns;
-    // Panels of a block of rows, one block after the other.
-    in_claimed_parts(launch.threads, blocks * shape.panels(),
-                     {std::min(panels_together, multiplications_together / of_panel + 1), panels_together},
-                     [&](int64_t first, int64_t last) {
-                         while (first < last) {
-                             const int64_t block = first / shape.panels(), panel = first % shape.panels();
-                             const int64_t end = std::min(panel + last - first, shape.panels());
-                             cpu::half_product(
-                                 shape, data,
-                                 {shape.m * block / blocks, shape.m * (block + 1) / blocks,
-                                  panel * panel_columns, std::min(end * panel_columns, shape.n)});
-                             first += end - panel;
-                         }
-                     });
+    cpu::for_half_parts(s.shape, launch.threads,
+                        [&](const cpu::ProductPart& part) { cpu::half_product(s.shape, data, part); });
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -161,9 +161,12 @@ const ConvCase tiled_cases[] = {
     {{1, 3, 63, 65}, {16, 3, 5, 5}, {.stride = {2, 3}, .padding = {2, 4}}},
     {{1, 16, 40, 40}, {24, 16, 3, 3}, {.padding = {2, 3}, .dilation = {2, 3}}},
     {{3, 32, 33, 20}, {32, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
+    {{3, 72, 33, 37}, {150, 72, 3, 3}, {.stride = {2, 1}, .padding = {1, 0}, .dilation = {1, 2}}},
+    {{1, 136, 29, 31}, {136, 136, 1, 1}, {}},
 };
 
-// In place of its residual and not, with tiles that reach back over each other.
+// In place of its residual and not, with tiles that reach back over each other. Weights of `packed_halves`
+// stay halves: several blocks of a sum, parts with rows of two images, channels that do not fill a block.
 TEST(Conv2d, ComputesHalvesInTiles) {
     for (auto& c : tiled_cases)
         for (auto& name : layout_names) {
@@ -183,15 +186,23 @@ TEST(Conv2d, ComputesHalvesInTiles) {
             Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2 | 4};
             problem.threads = 2;
             const void* constants[] = {nullptr, weight.data(), bias.data(), nullptr};
-            int tiled = 0;
+            int tiled = 0, packed = 0;
             for (auto& named : list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem)) {
-                if (!named.candidate.name.starts_with("f32_tiles:")) continue;
+                const bool is_packed = named.candidate.name == "packed_halves";
+                if (!is_packed && !named.candidate.name.starts_with("f32_tiles:")) continue;
                 std::string what = text(c.x, c.weight, ' ', name, ": ", named.candidate.name);
-                ++tiled;
+                ++(is_packed ? packed : tiled);
                 Tensor y = run_candidate(named, problem, inputs)[0];
                 expect_close(reordered(y, {}), expected, c.weight.numel() / c.weight[0], 4, what);
                 Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
                 EXPECT_LT(prepared.workspace(), inputs[0].spec().bytes() + out.bytes()) << what;
+                if (is_packed) {
+                    const int64_t columns = (c.weight[0] + 31) / 32 * 32;
+                    EXPECT_EQ(prepared.packed().pieces.at(0).bytes,
+                              size_t(columns * (c.weight.numel() / c.weight[0])) * 2);
+                    Tensor again = reordered(reordered(y, {}), layout);
+                    EXPECT_EQ(std::memcmp(again.data(), y.data(), y.spec().bytes()), 0) << what;
+                }
                 constexpr InPlace over_residual{.output = 0, .input = 3};
                 Tensor both = run_candidate(named, problem, inputs, &over_residual)[0];
                 EXPECT_EQ(std::memcmp(both.data(), y.data(), y.spec().bytes()), 0) << what;
@@ -200,6 +211,8 @@ TEST(Conv2d, ComputesHalvesInTiles) {
             if (name == "nchw" || name == "nhwc" || fills_blocks) {
                 EXPECT_GT(tiled, 0) << c.x << ' ' << name;
             }
+            const bool has_packed = name == channel_blocks() && c.weight.numel() > 1 << 14;
+            EXPECT_EQ(packed, has_packed && cpu_isa() != Isa::sse4) << c.x << ' ' << name;
         }
 }
 

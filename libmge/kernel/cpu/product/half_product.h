@@ -3,7 +3,10 @@
 // y = activation(a * b + bias + residual) of half-precision matrices, with f32 arithmetic. All operands stay
 // halves in memory: rows of a are widened into a small buffer, elements of b when a tile loads them. b is
 // packed into panels of columns, each row by row, with zeros behind the last column.
+//
+// A convolution is such a product, too: the rows of a are the windows of images.
 
+#include <array>
 #include <cstdint>
 
 #include "libmge/kernel/cpu/product/product_epilogue.h"
@@ -29,14 +32,28 @@ struct HalfProductData {
     H* y;                      // may be the residual
 };
 
+// Windows of images in blocks of channels: (images, channels / block, height, width, block), zeros in the
+// last block. A row of a has the channels of a window's first pixel, then those of the next one; y and the
+// residual are such images, too, with a column for each channel.
+struct HalfWindows {
+    int64_t block;     // channels in a block, in x and y: whole vectors
+    int64_t channels;  // all channels of x
+    std::array<int64_t, 2> in, out, kernel, stride, dilation, padding;
+};
+
 // Computes a part of y whose first column starts a panel. f16 needs AVX2 on x86.
 void half_product(const HalfProduct& shape, const HalfProductData<Half>& data, const ProductPart& part);
 void half_product(const HalfProduct& shape, const HalfProductData<BFloat16>& data, const ProductPart& part);
+void half_product(const HalfProduct& shape, const HalfProductData<Half>& data, const ProductPart& part,
+                  const HalfWindows& windows);
+void half_product(const HalfProduct& shape, const HalfProductData<BFloat16>& data, const ProductPart& part,
+                  const HalfWindows& windows);
 
-// One per instruction set; half_product.simd.cpp defines them.
+// Functions compiled once per instruction set.
+template <class H>
 struct HalfProductFunctions {
-    void (*multiply_f16)(const HalfProduct&, const HalfProductData<Half>&, const ProductPart&);
-    void (*multiply_bf16)(const HalfProduct&, const HalfProductData<BFloat16>&, const ProductPart&);
+    void (*of_matrices)(const HalfProduct&, const HalfProductData<H>&, const ProductPart&);
+    void (*of_windows)(const HalfProduct&, const HalfProductData<H>&, const ProductPart&, const HalfWindows&);
 };
 
 }  // namespace mge::cpu

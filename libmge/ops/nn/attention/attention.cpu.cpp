@@ -9,6 +9,7 @@
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/nn/attention/algorithms.h"
 #include "libmge/ops/nn/attention/geometry.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -122,9 +123,6 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-// Packing keys and values pays where many queries read them.
-constexpr int64_t few_queries = 3;
-
 Support supports_rows(const Problem& problem) {
     if (Support support = supports_blocks(problem); !support) return support;
     auto shape = attention_shape(Attention::name, problem.as<AttentionParams>(), problem.inputs, 3);
@@ -183,13 +181,6 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
                           functions.attend(s, data, begin, end, scratch + thread * cpu::attention_scratch(s));
                       });
 }
-
-constexpr Algorithm algorithms[] = {
-    {"rows", supports_rows, prepare_rows, run_rows},
-    {"blocks", supports_blocks, prepare_blocks, run_blocks},
-    cpu::in_f32<Cpu, Attention>(),
-    {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
-};
 
 // --- backward: inputs q, k, v, dy, y, log_sum_exp, mask, dlog_sum_exp; outputs dq, dk, dv ---
 
@@ -288,7 +279,16 @@ constexpr Algorithm backward_algorithms[] = {
 
 }  // namespace
 
-KernelList kernels(Cpu, Attention) { return algorithms; }
+KernelList kernels(Cpu, Attention) {
+    static const Algorithm list[] = {
+        {"rows", supports_rows, prepare_rows, run_rows},
+        {"blocks", supports_blocks, prepare_blocks, run_blocks},
+        half_attention(),
+        cpu::in_f32<Cpu, Attention>(),
+        {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
+    };
+    return list;
+}
 KernelList kernels(Cpu, AttentionBackward) { return backward_algorithms; }
 
 }  // namespace mge::ops

@@ -100,6 +100,7 @@ KernelList kernels(Cpu, Conv2d) {
         onednn_conv2d(),
         winograd_conv2d_changing<false>(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::vectors>(),
+        half_conv2d(),
         tiled_conv2d(),
         cpu::in_f32<Cpu, Conv2d>(),
         {"reference", supports_reference, prepare_reference<forward_geometry>, run_forward, {.naive = true}}};

@@ -27,6 +27,10 @@ Algorithm one_pixel_conv2d();
 // (kernel/cpu/convolution/pointwise.h).
 Algorithm pointwise_conv2d();
 
+// Windows of half-precision images in blocks of channels, with constant weights that stay halves in memory
+// (kernel/cpu/product/half_product.h).
+Algorithm half_conv2d();
+
 // conv2d on half precision, computed in f32 tile by tile, so that images are never widened as a whole.
 Algorithm tiled_conv2d();
 

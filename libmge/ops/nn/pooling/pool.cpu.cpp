@@ -6,6 +6,7 @@
 #include "libmge/kernel/cpu/convolution/pool_kernels.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/pooling/onednn.h"
 #include "libmge/ops/nn/pooling/problem_geometry.h"
@@ -20,6 +21,7 @@ struct State {
     // For the vectorised kernels.
     int64_t planes = 0;
     cpu::PoolPlane plane{};
+    int threads = 1;  // each with a workspace of its own
 };
 
 template <class Op>
@@ -124,9 +126,9 @@ Support supports_at(const Problem& problem) {
 }
 
 template <class Op>
-Prepared prepare_simd(const PrepareContext& context) {
-    auto& image = context.problem.outputs[0];
-    State state{geometry_of<Op>(context.problem), image.dtype};
+State planes_of(const Problem& problem) {
+    auto& image = problem.outputs[0];
+    State state{geometry_of<Op>(problem), image.dtype};
     auto& g = state.g;
     int64_t inner = image.layout.is_plain()      ? 1
                     : is_layout(image, "nhwc")   ? g.channels
@@ -135,7 +137,12 @@ Prepared prepare_simd(const PrepareContext& context) {
     state.planes = g.images * ((g.channels + inner - 1) / std::max<int64_t>(inner, 1));
     state.plane = {g.in[0],     g.in[1],     inner,        g.out[1],     g.kernel[0],         g.kernel[1],
                    g.stride[0], g.stride[1], g.padding[0], g.padding[1], g.count_include_pad, g.out[0]};
-    return Prepared::make(state);
+    return state;
+}
+
+template <class Op>
+Prepared prepare_simd(const PrepareContext& context) {
+    return Prepared::make(planes_of<Op>(context.problem));
 }
 
 template <bool IsMax>
@@ -178,6 +185,60 @@ void run_byte_rows(const Prepared& prepared, const Launch& launch) {
     else
         run(kernels.max_row_i8, launch.in<int8_t>(0), launch.out<int8_t>(0));
 }
+
+// --- halves: each row of y widens the rows of x in its windows, so that images are never widened as a whole
+// ---
+
+Support supports_half_rows(const Problem& problem) {
+    auto& image = problem.outputs[0];
+    return is_half(image.dtype) ? supports_layouts(image, problem.inputs) : Support{"only f16 and bf16"};
+}
+
+int64_t floats_of_row(const cpu::PoolPlane& p) {
+    return (std::min(p.kernel_h, p.h) * p.w + p.out_w) * p.inner;
+}
+
+template <class Op>
+Prepared prepare_half_rows(const PrepareContext& context) {
+    State state = planes_of<Op>(context.problem);
+    state.threads = context.problem.threads;
+    return Prepared::make(state, size_t(state.threads * floats_of_row(state.plane)) * sizeof(float));
+}
+
+template <bool IsMax, class H>
+void pool_half_rows(const State& s, const Launch& launch) {
+    auto& p = s.plane;
+    auto* row_kernel = IsMax ? cpu::pool_kernels().max_row : cpu::pool_kernels().average_row;
+    const int64_t rows = s.g.out[0], x_row = p.w * p.inner, y_row = p.out_w * p.inner;
+    const int64_t row_cost = y_row * p.kernel_h * p.kernel_w / 4 + p.kernel_h * x_row / 8 + 1;
+    in_parts(std::min(launch.threads, s.threads), s.planes * rows, parallel_grain / row_cost + 1,
+             [&](int part, int64_t begin, int64_t end) {
+                 float* x = static_cast<float*>(launch.workspace) + part * floats_of_row(p);
+                 float* y = x + floats_of_row(p) - y_row;
+                 for (int64_t i = begin; i < end; ++i) {
+                     const int64_t top = i % rows * p.stride_h - p.padding_h,
+                                   first = std::clamp<int64_t>(top, 0, p.h),
+                                   last = std::clamp(top + p.kernel_h, first, p.h);
+                     cpu::halves_to_floats(launch.in<H>(0) + (i / rows * p.h + first) * x_row, x,
+                                           (last - first) * x_row);
+                     cpu::PoolPlane window = p;
+                     window.h = last - first;
+                     window.padding_h = first - top;
+                     row_kernel(window, x, y, 0);
+                     cpu::floats_to_halves(y, launch.out<H>(0) + i * y_row, y_row);
+                 }
+             });
+}
+template <bool IsMax>
+void run_half_rows(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    if (s.dtype == DType::f16)
+        pool_half_rows<IsMax, Half>(s, launch);
+    else
+        pool_half_rows<IsMax, BFloat16>(s, launch);
+}
+template <class Op, bool IsMax>
+constexpr Algorithm half_rows{"half_rows", supports_half_rows, prepare_half_rows<Op>, run_half_rows<IsMax>};
 
 // --- means of whole planes, channels last: pieces of a plane apart, so that each thread reads the pixels
 // that it computed; the same pieces for any number of threads ---
@@ -349,8 +410,11 @@ constexpr Algorithm onednn_pool() {
 
 template <class Op>
 constexpr std::array max_algorithms{
-    Algorithm{"simd_rows", supports_simd, prepare_simd<Op>, run_simd<true>}, onednn_pool<Op, PoolKind::max>(),
-    Algorithm{"byte_rows", supports_byte_rows, prepare_simd<Op>, run_byte_rows}, cpu::in_f32<Cpu, Op>(),
+    Algorithm{"simd_rows", supports_simd, prepare_simd<Op>, run_simd<true>},
+    onednn_pool<Op, PoolKind::max>(),
+    Algorithm{"byte_rows", supports_byte_rows, prepare_simd<Op>, run_byte_rows},
+    half_rows<Op, true>,
+    cpu::in_f32<Cpu, Op>(),
     Algorithm{"reference", plain_layouts, prepare<Op>, run_max_reference, {.naive = true}}};
 template <class Op, bool Preferred>
 constexpr Algorithm average_rows{"simd_rows", supports_at<Op, PoolKind::average, supports_simd, Preferred>,
@@ -361,6 +425,7 @@ constexpr std::array average_algorithms{
     Algorithm{"pieces", supports_pieces<Op>, prepare_pieces<Op>, run_pieces},
     onednn_pool<Op, PoolKind::average>(),
     average_rows<Op, false>,
+    half_rows<Op, false>,
     cpu::in_f32<Cpu, Op>(),
     Algorithm{"reference", plain_layouts, prepare<Op>, run_average_reference, {.naive = true}}};
 template <class Op>
