@@ -71,8 +71,14 @@ class _Sampler:
         self._border, self._value = _border(border_mode, who), float(value)
 
     def __call__(self, inp: Tensor, places: Tensor, image: Operand | None = None) -> Tensor:
-        how = {"interpolation": self.mode, "border": self._border, "value": self._value}
-        return _mge.ops.remap(inp, places, image, **how)
+        return _mge.ops.remap(
+            inp,
+            places,
+            image,
+            interpolation=self.mode,
+            border=self._border,
+            value=self._value,
+        )
 
     def of_format(
         self, inp: Tensor, places: Tensor, format: str, image: Operand | None = None
