@@ -49,7 +49,8 @@ def test_github_and_gitlab_do_the_same():
             (ROOT / ".gitlab-ci.yml").read_text(),
         )
     ]
-    assert commands[0] == commands[1] == {"bash .ci/run", "scripts/release --twice"}
+    wanted = {"bash .ci/run", "scripts/quickstart", "scripts/release --twice"}
+    assert commands[0] == commands[1] == wanted
 
 
 def test_the_recipe_for_conda_has_the_version_and_the_tools():
