@@ -314,13 +314,12 @@ nb::tuple describe(const AddedLibrary& library) {
 }
 
 nb::tuple load(const std::filesystem::path& path, const std::string& symbol) {
-    const AddedLibrary& library = [&]() -> auto& {
+    const AddedLibrary* library = [&] {
         nb::gil_scoped_release released;
-        return load_operators(path.string(), symbol.c_str());
-    }
-    ();
-    for (auto* op : library.ops) add_function(ops_module(), *op);
-    return describe(library);
+        return &load_operators(path.string(), symbol.c_str());
+    }();
+    for (auto* op : library->ops) add_function(ops_module(), *op);
+    return describe(*library);
 }
 
 void remove(const std::string& name) {

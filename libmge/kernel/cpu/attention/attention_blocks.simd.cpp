@@ -352,11 +352,11 @@ namespace mge::cpu {
 HWY_EXPORT(attention_functions_of_target);
 
 const AttentionFunctions& attention_functions() {
-    static const AttentionFunctions& best = []() -> const AttentionFunctions& {
+    static const AttentionFunctions* best = [] {
         limit_highway_targets();
-        return *HWY_DYNAMIC_DISPATCH(attention_functions_of_target)();
+        return HWY_DYNAMIC_DISPATCH(attention_functions_of_target)();
     }();
-    return best;
+    return *best;
 }
 
 int64_t pack_items(const AttentionShape& s) { return s.batch * s.shared_heads * panels_of(s.keys); }

@@ -145,11 +145,11 @@ namespace mge::cpu {
 
 HWY_EXPORT(reduce_table);
 ReduceF32 reduce_f32(Reduction reduction) {
-    static const auto& best = [&]() -> const std::array<ReduceF32, 4>& {
+    static const std::array<ReduceF32, 4>* best = [] {
         limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(reduce_table)();
+        return &HWY_DYNAMIC_DISPATCH(reduce_table)();
     }();
-    return best[size_t(reduction)];
+    return (*best)[size_t(reduction)];
 }
 
 }  // namespace mge::cpu
