@@ -13,7 +13,7 @@
 namespace mge::onnx {
 namespace {
 
-Tensor scaled(const Tensor& x, double factor) { return ops::mul(x, number(x, factor)); }
+Tensor times(const Tensor& x, double factor) { return ops::mul(x, number(x, factor)); }
 
 // One weight with its gradient and its state.
 using OfWeight = std::span<const Tensor>;
@@ -37,7 +37,7 @@ Tensors each_weight(const Site& site, size_t operands, const std::function<Tenso
 
 Tensor gradient_of(const Site& site, OfWeight given) {
     double decay = site.attributes.number("norm_coefficient", 0);
-    return decay == 0 ? given[1] : Tensor(ops::add(scaled(given[0], decay), given[1]));
+    return decay == 0 ? given[1] : Tensor(ops::add(times(given[0], decay), given[1]));
 }
 
 Tensor rate_of(const Site& site, const Tensor& x) { return as_dtype(site.in(0), x.dtype()); }
@@ -55,13 +55,13 @@ Tensor correction(const Tensor& steps, double base) {
 }
 
 // w a + (1 - w) b
-Tensor mixed(double w, const Tensor& a, const Tensor& b) { return ops::add(scaled(a, w), scaled(b, 1 - w)); }
+Tensor mixed(double w, const Tensor& a, const Tensor& b) { return ops::add(times(a, w), times(b, 1 - w)); }
 
 Tensors import_adagrad(const Site& site) {
     double decay = site.attributes.number("decay_factor", 0);
     return each_weight(site, 3, [&](OfWeight given) -> Tensors {
         auto &x = given[0], &kept = given[2];
-        Tensor slower = ops::add(scaled(steps_before(site, x), decay), number(x, 1));
+        Tensor slower = ops::add(times(steps_before(site, x), decay), number(x, 1));
         Tensor gradient = gradient_of(site, given), squares = ops::add(kept, ops::square(gradient));
         Tensor change =
             ops::div(ops::mul(ops::div(rate_of(site, x), slower), gradient), divisor_of(site, squares));
@@ -83,7 +83,7 @@ Tensors import_adam(const Site& site) {
             ops::mul(rate, ops::div(ops::sqrt(correction(steps, beta)), correction(steps, alpha)));
         rate = ops::where(ops::greater(steps, number(steps, 0)), corrected, rate);
         Tensor y = ops::sub(x, ops::div(ops::mul(rate, mean), divisor_of(site, squares)));
-        return {decay == 0 ? y : scaled(y, 1 - decay), mean, squares};
+        return {decay == 0 ? y : times(y, 1 - decay), mean, squares};
     });
 }
 
@@ -96,8 +96,8 @@ Tensors import_momentum(const Site& site) {
         Tensor gradient = gradient_of(site, given), steps = steps_before(site, x);
         // The first step uses the whole gradient.
         Tensor share = ops::where(ops::greater(steps, number(steps, 0)), number(x, beta), number(x, 1));
-        Tensor kept = ops::add(scaled(given[2], alpha), ops::mul(share, gradient));
-        Tensor change = mode == "standard" ? kept : Tensor(ops::add(gradient, scaled(kept, alpha)));
+        Tensor kept = ops::add(times(given[2], alpha), ops::mul(share, gradient));
+        Tensor change = mode == "standard" ? kept : Tensor(ops::add(gradient, times(kept, alpha)));
         return {ops::sub(x, ops::mul(rate_of(site, x), change)), kept};
     });
 }
