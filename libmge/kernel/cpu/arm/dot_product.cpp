@@ -108,7 +108,6 @@ void multiply(const ByteRows& a, const int8_t* weight, int32_t* sums) {
         these[size_t(a.count - 1)](a, weight, weight + k * panel_columns, sums + c);
     }
 }
-void nothing() {}
 
 constexpr ByteBounds bounds{.bytes_of_panel = bytes_of_panel,
                             .complete_panel = complete_panel,
@@ -121,8 +120,6 @@ constexpr ByteProduct dots{.name = "dots",
                            .word = word,
                            .panel = panel_columns,
                            .takes_wide = false,
-                           .begin = nothing,
-                           .end = nothing,
                            .multiply = multiply<false>,
                            .multiply_signed = multiply<true>,
                            .bounds = &bounds};

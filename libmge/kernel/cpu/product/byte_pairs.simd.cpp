@@ -71,7 +71,6 @@ void multiply(const ByteRows& a, const Weight* weight, int32_t* sums) {
     for (int64_t c = 0; c < a.columns; c += panel())
         multiply_panels[size_t(a.count - 1)](a, weight + c * k, sums + c);
 }
-void nothing() {}
 
 void widen(const uint8_t* x, int16_t* to, int64_t n, bool is_signed, int32_t zero) {
     const I16 d;
@@ -216,8 +215,6 @@ ByteProduct make_pair_product() {
             .word = word,
             .panel = panel(),
             .takes_wide = true,
-            .begin = nothing,
-            .end = nothing,
             .multiply = multiply<int8_t>,
             .multiply_signed = nullptr};
 }

@@ -43,8 +43,8 @@ struct ByteProduct {
     int64_t word, panel;  // elements of a word, columns of a panel
     bool takes_wide;      // rows of i16: `multiply` is for both signs
     // A thread calls `multiply` between the two.
-    void (*begin)();
-    void (*end)();
+    void (*begin)() = [] {};
+    void (*end)() = [] {};
     // sums[r * product_columns + c] = Σ over k of a[r][k] * weight[k][c].
     void (*multiply)(const ByteRows& a, const int8_t* weight, int32_t* sums);
     // For rows of i8; null if they are wide.

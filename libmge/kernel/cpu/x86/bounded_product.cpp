@@ -317,7 +317,6 @@ void multiply(const ByteRows& a, const int8_t* weight, int32_t* sums) {
     for (int64_t c = 0; c < a.columns; c += panel_columns, weight += bytes)
         panels[size_t(a.count - 1)](a, PanelParts(weight, groups), sums + c);
 }
-void nothing() {}
 
 constexpr ByteBounds bounds{bytes_of_panel, complete_panel, measures_of_tile, measure<false>, measure<true>};
 constexpr ByteProduct bounded{.name = "bounded",
@@ -326,8 +325,6 @@ constexpr ByteProduct bounded{.name = "bounded",
                               .word = word,
                               .panel = panel_columns,
                               .takes_wide = false,
-                              .begin = nothing,
-                              .end = nothing,
                               .multiply = multiply<false>,
                               .multiply_signed = multiply<true>,
                               .bounds = &bounds};

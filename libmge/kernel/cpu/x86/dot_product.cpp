@@ -93,7 +93,6 @@ void multiply(const ByteRows& a, const int8_t* weight, int32_t* sums) {
     for (int64_t c = 0; c < a.columns; c += panel_columns, weight += panel_columns * k)
         panels[size_t(a.count - 1)](a, weight, k, sums + c);
 }
-void nothing() {}
 
 constexpr ByteProduct dots{.name = "dots",
                            .rows = most_rows,
@@ -101,8 +100,6 @@ constexpr ByteProduct dots{.name = "dots",
                            .word = word,
                            .panel = panel_columns,
                            .takes_wide = false,
-                           .begin = nothing,
-                           .end = nothing,
                            .multiply = multiply<false>,
                            .multiply_signed = multiply<true>};
 
