@@ -25,8 +25,7 @@ TensorSpecs AdaptiveMaxPool2d::infer(const Params& p, std::span<const TensorSpec
 }
 
 Tensors AdaptiveMaxPool2d::gradient(const GradientContext<Params>& g) {
-    Tensor dx = adaptive_max_pool2d_backward(g.input("x"), g.output(), g.output_grad(),
-                                             {.height = g.params.height, .width = g.params.width});
+    Tensor dx = adaptive_max_pool2d_backward(g.input("x"), g.output(), g.output_grad(), g.params);
     return g.result({{"x", dx}});
 }
 
@@ -39,8 +38,7 @@ TensorSpecs AdaptiveMaxPool2dBackward::infer(const Params& p, std::span<const Te
 
 // Linear in dy. Which elements are the largest does not change with small changes of x.
 Tensors AdaptiveMaxPool2dBackward::gradient(const GradientContext<Params>& g) {
-    Tensor selected = adaptive_max_pool2d_select(g.input("x"), g.input("y"), g.output_grad(),
-                                                 {.height = g.params.height, .width = g.params.width});
+    Tensor selected = adaptive_max_pool2d_select(g.input("x"), g.input("y"), g.output_grad(), g.params);
     return g.result({{"dy", selected}});
 }
 
@@ -52,8 +50,7 @@ TensorSpecs AdaptiveMaxPool2dSelect::infer(const Params& p, std::span<const Tens
 }
 
 Tensors AdaptiveMaxPool2dSelect::gradient(const GradientContext<Params>& g) {
-    Tensor scattered = adaptive_max_pool2d_backward(g.input("x"), g.input("y"), g.output_grad(),
-                                                    {.height = g.params.height, .width = g.params.width});
+    Tensor scattered = adaptive_max_pool2d_backward(g.input("x"), g.input("y"), g.output_grad(), g.params);
     return g.result({{"v", scattered}});
 }
 
@@ -62,8 +59,7 @@ TensorSpecs AdaptiveAvgPool2d::infer(const Params& p, std::span<const TensorSpec
 }
 
 Tensors AdaptiveAvgPool2d::gradient(const GradientContext<Params>& g) {
-    Tensor dx = adaptive_avg_pool2d_backward(g.input("x"), g.output_grad(),
-                                             {.height = g.params.height, .width = g.params.width});
+    Tensor dx = adaptive_avg_pool2d_backward(g.input("x"), g.output_grad(), g.params);
     return g.result({{"x", dx}});
 }
 
@@ -74,8 +70,7 @@ TensorSpecs AdaptiveAvgPool2dBackward::infer(const Params& p, std::span<const Te
 }
 
 Tensors AdaptiveAvgPool2dBackward::gradient(const GradientContext<Params>& g) {
-    Tensor averaged =
-        adaptive_avg_pool2d(g.output_grad(), {.height = g.params.height, .width = g.params.width});
+    Tensor averaged = adaptive_avg_pool2d(g.output_grad(), g.params);
     return g.result({{"dy", averaged}});
 }
 

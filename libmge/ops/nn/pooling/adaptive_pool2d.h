@@ -74,13 +74,8 @@ struct AdaptiveAvgPool2d {
         "Mean of each cell of a grid of (height, width) windows over images x (N, C, H, W).";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
-    struct Params {
-        int64_t height = 1;
-        int64_t width = 1;
-        bool operator==(const Params&) const = default;
-    };
-    static constexpr auto fields = field_list(field<&Params::height>("height", "Height of the result."),
-                                              field<&Params::width>("width", "Width of the result."));
+    using Params = AdaptiveMaxPool2d::Params;
+    static constexpr auto fields = AdaptiveMaxPool2d::fields;
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysApart items_apart{{.shares_times = true}};
 
@@ -97,13 +92,8 @@ struct AdaptiveAvgPool2dBackward {
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names(example("x"), "dy");
     static constexpr auto outputs = output_names("dx");
-    struct Params {
-        int64_t height = 1;
-        int64_t width = 1;
-        bool operator==(const Params&) const = default;
-    };
-    static constexpr auto fields = field_list(field<&Params::height>("height", "Height of the result."),
-                                              field<&Params::width>("width", "Width of the result."));
+    using Params = AdaptiveMaxPool2d::Params;
+    static constexpr auto fields = AdaptiveMaxPool2d::fields;
     static constexpr ImageLayouts layouts{};
     static constexpr auto autocast = Autocast::wide;
 

@@ -21,9 +21,7 @@ TensorSpecs MaxPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
 }
 
 Tensors MaxPool2d::gradient(const GradientContext<Params>& g) {
-    auto& p = g.params;
-    Tensor dx = max_pool2d_backward(g.input("x"), g.output(), g.output_grad(),
-                                    {.kernel = p.kernel, .stride = p.stride, .padding = p.padding});
+    Tensor dx = max_pool2d_backward(g.input("x"), g.output(), g.output_grad(), g.params);
     return g.result({{"x", dx}});
 }
 
@@ -36,9 +34,7 @@ TensorSpecs MaxPool2dBackward::infer(const Params& p, std::span<const TensorSpec
 
 // Linear in dy. Which elements are the largest does not change with small changes of x.
 Tensors MaxPool2dBackward::gradient(const GradientContext<Params>& g) {
-    auto& p = g.params;
-    Tensor selected = max_pool2d_select(g.input("x"), g.input("y"), g.output_grad(),
-                                        {.kernel = p.kernel, .stride = p.stride, .padding = p.padding});
+    Tensor selected = max_pool2d_select(g.input("x"), g.input("y"), g.output_grad(), g.params);
     return g.result({{"dy", selected}});
 }
 
@@ -50,9 +46,7 @@ TensorSpecs MaxPool2dSelect::infer(const Params& p, std::span<const TensorSpec> 
 }
 
 Tensors MaxPool2dSelect::gradient(const GradientContext<Params>& g) {
-    auto& p = g.params;
-    Tensor scattered = max_pool2d_backward(g.input("x"), g.input("y"), g.output_grad(),
-                                           {.kernel = p.kernel, .stride = p.stride, .padding = p.padding});
+    Tensor scattered = max_pool2d_backward(g.input("x"), g.input("y"), g.output_grad(), g.params);
     return g.result({{"v", scattered}});
 }
 
@@ -61,12 +55,7 @@ TensorSpecs AvgPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
 }
 
 Tensors AvgPool2d::gradient(const GradientContext<Params>& g) {
-    auto& p = g.params;
-    Tensor dx = avg_pool2d_backward(g.input("x"), g.output_grad(),
-                                    {.kernel = p.kernel,
-                                     .stride = p.stride,
-                                     .padding = p.padding,
-                                     .count_include_pad = p.count_include_pad});
+    Tensor dx = avg_pool2d_backward(g.input("x"), g.output_grad(), g.params);
     return g.result({{"x", dx}});
 }
 
@@ -76,11 +65,7 @@ TensorSpecs AvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec
 }
 
 Tensors AvgPool2dBackward::gradient(const GradientContext<Params>& g) {
-    auto& p = g.params;
-    return g.result({{"dy", avg_pool2d(g.output_grad(), {.kernel = p.kernel,
-                                                         .stride = p.stride,
-                                                         .padding = p.padding,
-                                                         .count_include_pad = p.count_include_pad})}});
+    return g.result({{"dy", avg_pool2d(g.output_grad(), g.params)}});
 }
 
 // Each result, or each element of its gradient, comes from or goes to a whole window of x.

@@ -108,21 +108,8 @@ struct AvgPool2dBackward {
     static constexpr bool only_trains = true;
     static constexpr auto inputs = names(example("x"), "dy");
     static constexpr auto outputs = output_names("dx");
-    struct Params {
-        Pair kernel{1, 1};
-        Pair stride{1, 1};
-        Pair padding{0, 0};
-        bool count_include_pad = false;
-        bool operator==(const Params&) const = default;
-    };
-    static constexpr auto fields = field_list(
-        field<&Params::kernel>("kernel", "Size of the window."),
-        field<&Params::stride>("stride", "Step of the window along height and width."),
-        field<&Params::padding>("padding",
-                                "Number of pixels by which windows may extend beyond each side of height "
-                                "and width."),
-        field<&Params::count_include_pad>("count_include_pad",
-                                          "Divide by the size of the whole window even at the border."));
+    using Params = AvgPool2d::Params;
+    static constexpr auto fields = AvgPool2d::fields;
     static constexpr ImageLayouts layouts{};
     static constexpr auto autocast = Autocast::wide;
 
