@@ -27,14 +27,15 @@ struct SelectOptions;
 enum class Precision : uint8_t { strict, relaxed, fast };
 
 // The operator computes the items of a batch independently; the first axes of its operands are the batch.
-struct ItemsApart {
+struct BatchIndependence {
     size_t batch_input = 0;                          // the input whose first dimension is the batch
     uint32_t shared_inputs = 0, shared_outputs = 0;  // bit i: it has no items regardless of its shape
     bool shares_times = false;  // its algorithms differ so much in speed that one batch is measured for all
 };
 // Returns nullopt if that does not hold for these parameters and specs, such as a sum over the first axis.
-using ItemsApartRule = std::optional<ItemsApart> (*)(const void* params, std::span<const TensorSpec> inputs,
-                                                     std::span<const TensorSpec> outputs);
+using BatchIndependenceRule = std::optional<BatchIndependence> (*)(const void* params,
+                                                                   std::span<const TensorSpec> inputs,
+                                                                   std::span<const TensorSpec> outputs);
 
 // Everything an algorithm may base its decision on, and so the key of the fast-run cache.
 struct Problem {
@@ -47,9 +48,8 @@ struct Problem {
     DeviceId device;
     int threads = 1;
     Precision precision = Precision::strict;
-    DeviceId output_device;                // the device of the outputs; differs from `device` for data
-                                           // movement
-    ItemsApartRule items_apart = nullptr;  // the operator's rule; null: items are not independent
+    DeviceId output_device;  // the device of the outputs; differs from `device` for data movement
+    BatchIndependenceRule batch_independence = nullptr;  // null: items are not independent
 
     template <class P>
     const P& as() const {

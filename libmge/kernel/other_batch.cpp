@@ -44,15 +44,15 @@ constexpr Algorithm each_item_algorithm{"each", always, nullptr, run_each_item};
 }  // namespace
 
 std::optional<BatchOperands> batch_operands(const Problem& p) {
-    if (!p.items_apart || !is_known(p.inputs) || !is_known(p.outputs) ||
+    if (!p.batch_independence || !is_known(p.inputs) || !is_known(p.outputs) ||
         std::max(p.inputs.size(), p.outputs.size()) > max_operands)
         return std::nullopt;
-    auto apart = p.items_apart(p.params, p.inputs, p.outputs);
-    if (!apart || !p.has_input(apart->batch_input) || p.is_constant(apart->batch_input)) return std::nullopt;
-    auto& first = p.inputs[apart->batch_input];
+    auto items = p.batch_independence(p.params, p.inputs, p.outputs);
+    if (!items || !p.has_input(items->batch_input) || p.is_constant(items->batch_input)) return std::nullopt;
+    auto& first = p.inputs[items->batch_input];
     if (first.shape.rank() == 0) return std::nullopt;
-    BatchOperands result{first.shape[0], apart->shares_times, {}, {}};
-    uint32_t shared = apart->shared_inputs | p.constant_inputs;
+    BatchOperands result{first.shape[0], items->shares_times, {}, {}};
+    uint32_t shared = items->shared_inputs | p.constant_inputs;
     for (size_t i = 0; i < p.inputs.size(); ++i) {
         auto& spec = p.inputs[i];
         result.inputs.push_back(!spec.is_absent() && !(shared >> i & 1) &&
@@ -60,7 +60,7 @@ std::optional<BatchOperands> batch_operands(const Problem& p) {
     }
     for (size_t i = 0; i < p.outputs.size(); ++i) {
         auto& spec = p.outputs[i];
-        result.outputs.push_back(!spec.is_absent() && !(apart->shared_outputs >> i & 1) &&
+        result.outputs.push_back(!spec.is_absent() && !(items->shared_outputs >> i & 1) &&
                                  spec.shape.rank() > 0 && spec.shape[0] == result.batch);
     }
     if (!result.outputs[0]) return std::nullopt;

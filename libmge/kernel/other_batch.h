@@ -13,10 +13,10 @@ namespace mge {
 // Which operands have one entry per item along their first axis; all others are shared by the items.
 struct BatchOperands {
     int64_t batch = 0;
-    bool shares_times = false;  // ItemsApart
+    bool shares_times = false;  // BatchIndependence
     std::vector<bool> inputs, outputs;
 };
-// Nullopt when the operator does not say that it computes items apart, or it does not with these parameters
+// Nullopt when the operator does not state that items are independent, or they are not with these parameters
 // (a sum over the first axis, a batch norm that learns). An operand that is constant is shared.
 MGE_API std::optional<BatchOperands> batch_operands(const Problem& problem);
 

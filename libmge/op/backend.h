@@ -75,7 +75,7 @@ inline Problem make_problem(const OpInfo& op, const void* params, std::span<cons
             .fields = op.fields,
             .inputs = inputs,
             .outputs = outputs,
-            .items_apart = op.items_apart};
+            .batch_independence = op.batch_independence};
 }
 
 // Registers a backend and returns the number of its device kind. Throws DeviceError if its ABI differs.

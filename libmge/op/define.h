@@ -79,15 +79,15 @@ concept HasFootprint = requires(const typename O::Params& p, std::span<const Ten
     { O::footprint(p, specs, specs) } -> std::same_as<Footprint>;
 };
 template <class O>
-concept ComputesItemsApart = requires(const typename O::Params& p, std::span<const TensorSpec> specs) {
-    { O::items_apart(p, specs, specs) } -> std::same_as<std::optional<ItemsApart>>;
+concept HasBatchIndependence = requires(const typename O::Params& p, std::span<const TensorSpec> specs) {
+    { O::batch_independence(p, specs, specs) } -> std::same_as<std::optional<BatchIndependence>>;
 };
 template <class O>
 concept HasEpilogue = requires {
     { O::epilogue } -> std::convertible_to<const Epilogue&>;
 };
 template <class O>
-concept KnowsLayouts = requires {
+concept HasLayouts = requires {
     { O::layouts } -> std::convertible_to<const ImageLayouts&>;
 };
 template <class O>
@@ -116,12 +116,12 @@ constexpr void add_facts(OpInfo& info) {
         info.footprint = +[](const void* p, Specs in, Specs out) {
             return O::footprint(*static_cast<const P*>(p), in, out);
         };
-    if constexpr (ComputesItemsApart<O>)
-        info.items_apart = +[](const void* p, Specs in, Specs out) {
-            return O::items_apart(*static_cast<const P*>(p), in, out);
+    if constexpr (HasBatchIndependence<O>)
+        info.batch_independence = +[](const void* p, Specs in, Specs out) {
+            return O::batch_independence(*static_cast<const P*>(p), in, out);
         };
     if constexpr (HasEpilogue<O>) info.epilogue = &O::epilogue;
-    if constexpr (KnowsLayouts<O>) info.layouts = &O::layouts;
+    if constexpr (HasLayouts<O>) info.layouts = &O::layouts;
     if constexpr (HasPhysicalForm<O>)
         info.physical_form = +[](const void* p, const Layout& layout, Specs in, Specs out) {
             return O::physical_form(*static_cast<const P*>(p), layout, in, out);

@@ -8,23 +8,23 @@
 //         // Largest, difference, exponential, sum, quotient.
 //         static constexpr PerInputElement operations{5};
 //         // Batch items are independent, unless the axis is the batch axis.
-//         static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,
-//                                                      std::span<const TensorSpec>) {
-//             return apart_along_others(p.axis, in[0]);
+//         static std::optional<BatchIndependence> batch_independence(
+//             const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+//             return independent_unless_batch(p.axis, in[0]);
 //         }
 //     };
 //
-// | member          | meaning                                                          | defined in      |
-// |-----------------|------------------------------------------------------------------|-----------------|
-// | `operations`    | number of arithmetic operations per run                          | footprint.h     |
-// | `footprint`     | operations and bytes, for operators that hold graphs             | footprint.h     |
-// | `items_apart`   | batch items are computed independently                           | algorithm.h     |
-// | `epilogue`      | can add a bias and a residual and apply an activation            | here            |
-// | `layouts`       | its kernels support image layouts other than the plain one       | here            |
-// | `physical_form` | equivalent computation on plain tensors, for kernels that do not | physical_form.h |
-// | `autocast`      | preferred dtype if values are stored as f16                      | here            |
-// | `takes`         | the group of dtypes of its inputs and outputs                    | tensor/dtype.h  |
-// | `only_trains`   | in no importable format, so deployment builds omit it            | ops/built.h     |
+// | member               | meaning                                                    | defined in      |
+// |----------------------|------------------------------------------------------------|-----------------|
+// | `operations`         | number of arithmetic operations per run                    | footprint.h     |
+// | `footprint`          | operations and bytes, for operators that hold graphs       | footprint.h     |
+// | `batch_independence` | batch items are computed independently                     | algorithm.h     |
+// | `epilogue`           | can add a bias and a residual and apply an activation      | here            |
+// | `layouts`            | its kernels support image layouts other than the plain one | here            |
+// | `physical_form`      | equivalent computation on plain tensors, for other kernels | physical_form.h |
+// | `autocast`           | preferred dtype if values are stored as f16                | here            |
+// | `takes`              | the group of dtypes of its inputs and outputs              | tensor/dtype.h  |
+// | `only_trains`        | in no importable format, so deployment builds omit it      | ops/built.h     |
 
 #include <cstdint>
 #include <optional>
@@ -58,15 +58,15 @@ enum class Autocast : uint8_t {
 
 // For operators along one axis of `x`, their input 0: batch items are independent unless it is the batch
 // axis.
-inline std::optional<ItemsApart> apart_along_others(int64_t axis, const TensorSpec& x) {
+inline std::optional<BatchIndependence> independent_unless_batch(int64_t axis, const TensorSpec& x) {
     bool is_first = axis == 0 || axis == -x.shape.rank();
-    return is_first ? std::nullopt : std::optional(ItemsApart{});
+    return is_first ? std::nullopt : std::optional(BatchIndependence{});
 }
-// An operator's `items_apart` that does not depend on its parameters.
-struct AlwaysApart {
-    ItemsApart items{};
-    std::optional<ItemsApart> operator()(const auto&, std::span<const TensorSpec>,
-                                         std::span<const TensorSpec>) const {
+// An operator's `batch_independence` that does not depend on its parameters.
+struct AlwaysIndependent {
+    BatchIndependence items{};
+    std::optional<BatchIndependence> operator()(const auto&, std::span<const TensorSpec>,
+                                                std::span<const TensorSpec>) const {
         return items;
     }
 };

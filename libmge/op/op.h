@@ -173,7 +173,7 @@ struct OpInfo {
                                         std::span<const TensorSpec> outputs);
     Footprint (*footprint)(const void* params, std::span<const TensorSpec> inputs,
                            std::span<const TensorSpec> outputs);
-    ItemsApartRule items_apart;
+    BatchIndependenceRule batch_independence;
     const Epilogue* epilogue;
     const ImageLayouts* layouts;
     // `layout` is that of the inputs that are not plain. Returns nullopt if these operands have no physical

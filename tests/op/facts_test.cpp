@@ -31,9 +31,10 @@ struct Talkative : Silent {
     static constexpr Epilogue epilogue{.channel_axis = -1};
     static constexpr ImageLayouts layouts{.inputs = 0b1, .is_preferred = true};
     static constexpr auto autocast = Autocast::wide;
-    static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec>) {
-        return apart_along_others(p.axis, in[0]);
+    static std::optional<BatchIndependence> batch_independence(const Params& p,
+                                                               std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec>) {
+        return independent_unless_batch(p.axis, in[0]);
     }
     static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
                                                      std::span<const TensorSpec> in,
@@ -55,7 +56,7 @@ constexpr OpInfo holding = define<Holding>();
 TensorSpec f32(Shape shape) { return {DType::f32, shape, {}}; }
 
 TEST(Facts, AreUnknownByDefault) {
-    EXPECT_FALSE(silent.operations || silent.footprint || silent.items_apart || silent.physical_form);
+    EXPECT_FALSE(silent.operations || silent.footprint || silent.batch_independence || silent.physical_form);
     EXPECT_FALSE(silent.epilogue || silent.layouts);
     EXPECT_EQ(silent.autocast, Autocast::either);
     Silent::Params params;
@@ -79,11 +80,11 @@ TEST(Facts, AreFoundInTheStruct) {
     EXPECT_FALSE(has_operand(talkative.layouts->inputs, 1));
     EXPECT_TRUE(has_operand(talkative.layouts->outputs, 0) && has_operand(talkative.layouts->outputs, 40));
     EXPECT_EQ(talkative.autocast, Autocast::wide);
-    EXPECT_FALSE(talkative.items_apart(&params, in, out));
+    EXPECT_FALSE(talkative.batch_independence(&params, in, out));
     params.axis = -2;
-    EXPECT_FALSE(talkative.items_apart(&params, in, out)) << "the first axis, counted from the end";
+    EXPECT_FALSE(talkative.batch_independence(&params, in, out)) << "the first axis, counted from the end";
     params.axis = 1;
-    EXPECT_TRUE(talkative.items_apart(&params, in, out));
+    EXPECT_TRUE(talkative.batch_independence(&params, in, out));
 }
 
 TEST(Facts, DescribeLayouts) {

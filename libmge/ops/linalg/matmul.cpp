@@ -129,11 +129,11 @@ double Matmul::operations(const Params& p, std::span<const TensorSpec> in, std::
 
 // The first axis of `a` is that of the result, unless a is a transposed matrix or there is a larger batch.
 // Beside a single matrix of rows, b is one matrix for all of them; the bias is one for all anyway.
-std::optional<ItemsApart> Matmul::items_apart(const Params& p, std::span<const TensorSpec> in,
-                                              std::span<const TensorSpec> out) {
+std::optional<BatchIndependence> Matmul::batch_independence(const Params& p, std::span<const TensorSpec> in,
+                                                            std::span<const TensorSpec> out) {
     int rank = in[0].shape.rank();
     if (rank < 2 || rank != out[0].shape.rank() || (rank == 2 && p.transpose_a)) return std::nullopt;
-    return ItemsApart{.shared_inputs = rank == 2 ? 0b0110u : 0b0100u, .shares_times = true};
+    return BatchIndependence{.shared_inputs = rank == 2 ? 0b0110u : 0b0100u, .shares_times = true};
 }
 
 }  // namespace mge::ops

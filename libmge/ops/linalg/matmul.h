@@ -32,8 +32,8 @@ struct Matmul {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
-    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec> out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Matmul> matmul{};

@@ -24,7 +24,7 @@ struct GroupNorm {
                    field<&Params::epsilon>("epsilon", "Added to the variance."));
     // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
     static constexpr PerInputElement operations{7};
-    static constexpr AlwaysApart items_apart{};
+    static constexpr AlwaysIndependent batch_independence{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -65,9 +65,10 @@ Tensors LayerNormBackward::gradient(const GradientContext<Params>& g) {
     return in_form_of_inputs(grads, g.inputs);
 }
 
-std::optional<ItemsApart> LayerNorm::items_apart(const Params& p, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec>) {
-    return p.axes < in[0].shape.rank() ? std::optional(ItemsApart{}) : std::nullopt;
+std::optional<BatchIndependence> LayerNorm::batch_independence(const Params& p,
+                                                               std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec>) {
+    return p.axes < in[0].shape.rank() ? std::optional(BatchIndependence{}) : std::nullopt;
 }
 
 }  // namespace mge::ops

@@ -27,8 +27,8 @@ struct LayerNorm {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec> out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<LayerNorm, false> layer_norm{};

@@ -30,9 +30,10 @@ struct Softmax {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec>) {
-        return apart_along_others(p.axis, in[0]);
+    static std::optional<BatchIndependence> batch_independence(const Params& p,
+                                                               std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec>) {
+        return independent_unless_batch(p.axis, in[0]);
     }
     MGE_API static const OpInfo info;
 };

@@ -28,9 +28,10 @@ struct ArgExtreme {
     static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
         return infer_arg(O::name, p, in[0]);
     }
-    static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec>) {
-        return apart_along_others(p.axis, in[0]);
+    static std::optional<BatchIndependence> batch_independence(const Params& p,
+                                                               std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec>) {
+        return independent_unless_batch(p.axis, in[0]);
     }
 };
 

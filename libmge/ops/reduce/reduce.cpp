@@ -70,10 +70,10 @@ void require_elements(std::string_view name, const Shape& x, const std::array<bo
                                   " is empty, so it has no largest or smallest element"));
 }
 
-std::optional<ItemsApart> reduces_items_apart(const ReduceParams& p, const TensorSpec& x) {
+std::optional<BatchIndependence> reduce_independence(const ReduceParams& p, const TensorSpec& x) {
     for (int64_t axis : p.axes)
-        if (!apart_along_others(axis, x)) return std::nullopt;
-    return p.axes.empty() ? std::nullopt : std::optional(ItemsApart{});
+        if (!independent_unless_batch(axis, x)) return std::nullopt;
+    return p.axes.empty() ? std::nullopt : std::optional(BatchIndependence{});
 }
 
 std::optional<PhysicalForm> reduced_form(std::string_view name, const ReduceParams& p, const Layout& layout,

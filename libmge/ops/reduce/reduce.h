@@ -26,7 +26,7 @@ MGE_API Tensor reduced_count(const Tensor& x, const IntList& axes);
 MGE_API void require_elements(std::string_view name, const Shape& x,
                               const std::array<bool, max_rank>& reduced);
 
-MGE_API std::optional<ItemsApart> reduces_items_apart(const ReduceParams& params, const TensorSpec& x);
+MGE_API std::optional<BatchIndependence> reduce_independence(const ReduceParams& params, const TensorSpec& x);
 // Reducing an axis reduces all its digits in the layout; the rest must have the order of a plain tensor.
 MGE_API std::optional<PhysicalForm> reduced_form(std::string_view name, const ReduceParams& params,
                                                  const Layout& layout, const TensorSpec& x,
@@ -53,9 +53,10 @@ struct ReduceOp {
             require_elements(O::name, in[0].shape, reduced);
         return {y};
     }
-    static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec>) {
-        return reduces_items_apart(p, in[0]);
+    static std::optional<BatchIndependence> batch_independence(const Params& p,
+                                                               std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec>) {
+        return reduce_independence(p, in[0]);
     }
     static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
                                                      std::span<const TensorSpec> in,

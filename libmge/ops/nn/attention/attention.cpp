@@ -24,7 +24,7 @@ double products_and_softmax(const AttentionShape& s, double columns) {
 }
 
 // A mask that has no batch belongs to all items.
-ItemsApart independent_but_for(size_t mask, std::span<const TensorSpec> in) {
+BatchIndependence independent_but_for(size_t mask, std::span<const TensorSpec> in) {
     bool is_shared = !is_given(in, mask) || in[mask].shape.rank() < 4 || in[mask].shape[0] != in[0].shape[0];
     return {.shared_inputs = is_shared ? 1U << mask : 0};
 }
@@ -87,8 +87,8 @@ std::optional<double> Attention::operations(const Params& p, std::span<const Ten
     return products_and_softmax(s, double(s.width) + double(s.value_width));
 }
 
-std::optional<ItemsApart> Attention::items_apart(const Params&, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec>) {
+std::optional<BatchIndependence> Attention::batch_independence(const Params&, std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec>) {
     return independent_but_for(3, in);
 }
 
@@ -131,8 +131,9 @@ std::optional<double> AttentionBackward::operations(const Params& p, std::span<c
     return products_and_softmax(s, 3 * double(s.width) + 2 * double(s.value_width));
 }
 
-std::optional<ItemsApart> AttentionBackward::items_apart(const Params&, std::span<const TensorSpec> in,
-                                                         std::span<const TensorSpec>) {
+std::optional<BatchIndependence> AttentionBackward::batch_independence(const Params&,
+                                                                       std::span<const TensorSpec> in,
+                                                                       std::span<const TensorSpec>) {
     return independent_but_for(6, in);
 }
 

@@ -44,8 +44,8 @@ struct Attention {
     static Tensors gradient(const GradientContext<Params>&);
     static std::optional<double> operations(const Params&, std::span<const TensorSpec> in,
                                             std::span<const TensorSpec> out);
-    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec> out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Attention, false> attention{};
@@ -68,8 +68,8 @@ struct AttentionBackward {
     static Tensors gradient(const GradientContext<Params>&);
     static std::optional<double> operations(const Params&, std::span<const TensorSpec> in,
                                             std::span<const TensorSpec> out);
-    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec> out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AttentionBackward, false> attention_backward{};

@@ -101,10 +101,10 @@ Tensors BatchNormBackward::gradient(const GradientContext<Params>& g) {
                      {"saved_inv_std", in_form_of(grads.inv_std, inv_std)}});
 }
 
-std::optional<ItemsApart> BatchNorm::items_apart(const Params& p, std::span<const TensorSpec>,
-                                                 std::span<const TensorSpec>) {
+std::optional<BatchIndependence> BatchNorm::batch_independence(const Params& p, std::span<const TensorSpec>,
+                                                               std::span<const TensorSpec>) {
     if (p.training) return std::nullopt;
-    return ItemsApart{.shared_inputs = 0b11110, .shared_outputs = 0b11110};
+    return BatchIndependence{.shared_inputs = 0b11110, .shared_outputs = 0b11110};
 }
 
 }  // namespace mge::ops

@@ -38,8 +38,8 @@ struct BatchNorm {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec> out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<BatchNorm, false> batch_norm{};

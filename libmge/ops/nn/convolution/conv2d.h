@@ -37,7 +37,7 @@ struct Conv2d {
     static constexpr Epilogue epilogue{.channel_axis = 1};
     // The image, the residual and the result.
     static constexpr ImageLayouts layouts{.inputs = 0b1001, .outputs = 0b1, .is_preferred = true};
-    static constexpr AlwaysApart items_apart{{.shared_inputs = 0b0110, .shares_times = true}};
+    static constexpr AlwaysIndependent batch_independence{{.shared_inputs = 0b0110, .shares_times = true}};
     static constexpr auto autocast = Autocast::narrow;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -73,7 +73,7 @@ struct Conv2dBackwardData {
         field<&Params::width>("width", "Width of the result without `like`; 0: the smallest possible one."));
     // dy and the result; of `like` only the shape is read.
     static constexpr ImageLayouts layouts{.inputs = 0b010, .outputs = 0b1};
-    static constexpr AlwaysApart items_apart{
+    static constexpr AlwaysIndependent batch_independence{
         {.batch_input = 1, .shared_inputs = 0b001, .shares_times = true}};
     static constexpr auto autocast = Autocast::narrow;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -20,7 +20,7 @@ struct AdaptiveMaxPool2d {
     static constexpr auto fields = field_list(field<&Params::height>("height", "Height of the result."),
                                               field<&Params::width>("width", "Width of the result."));
     static constexpr ImageLayouts layouts{};
-    static constexpr AlwaysApart items_apart{{.shares_times = true}};
+    static constexpr AlwaysIndependent batch_independence{{.shares_times = true}};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -77,7 +77,7 @@ struct AdaptiveAvgPool2d {
     using Params = AdaptiveMaxPool2d::Params;
     static constexpr auto fields = AdaptiveMaxPool2d::fields;
     static constexpr ImageLayouts layouts{};
-    static constexpr AlwaysApart items_apart{{.shares_times = true}};
+    static constexpr AlwaysIndependent batch_independence{{.shares_times = true}};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

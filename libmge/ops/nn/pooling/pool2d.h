@@ -25,7 +25,7 @@ struct MaxPool2d {
                                 "Number of pixels by which windows may extend beyond each side of height "
                                 "and width."));
     static constexpr ImageLayouts layouts{};
-    static constexpr AlwaysApart items_apart{{.shares_times = true}};
+    static constexpr AlwaysIndependent batch_independence{{.shares_times = true}};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -93,7 +93,7 @@ struct AvgPool2d {
         field<&Params::count_include_pad>("count_include_pad",
                                           "Divide by the size of the whole window even at the border."));
     static constexpr ImageLayouts layouts{};
-    static constexpr AlwaysApart items_apart{{.shares_times = true}};
+    static constexpr AlwaysIndependent batch_independence{{.shares_times = true}};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -59,10 +59,10 @@ double Op::operations(const Params&, std::span<const TensorSpec> in, std::span<c
     return element_count(out[0]) * (2 * double(x[x.rank() - 1]) + epilogue);
 }
 
-std::optional<ItemsApart> Op::items_apart(const Params&, std::span<const TensorSpec> in,
-                                          std::span<const TensorSpec>) {
+std::optional<BatchIndependence> Op::batch_independence(const Params&, std::span<const TensorSpec> in,
+                                                        std::span<const TensorSpec>) {
     if (in[0].shape.rank() < 2) return std::nullopt;
-    return ItemsApart{.shared_inputs = 0b011110u, .shares_times = true};
+    return BatchIndependence{.shared_inputs = 0b011110u, .shares_times = true};
 }
 
 CompressedWeight compressed_weight(const Op::Params& p, std::span<const TensorSpec> in) {

@@ -32,8 +32,8 @@ struct CompressedMatmul {
     // To x, residual and bias; steps, scales and zero points have none.
     static Tensors gradient(const GradientContext<Params>&);
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
-    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec> out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
+                                                               std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<CompressedMatmul> compressed_matmul{};

@@ -72,7 +72,7 @@ struct QuantizedConv2d {
     static constexpr ImageLayouts layouts{
         .inputs = 1u << x | 1u << residual, .outputs = 0b1, .is_preferred = true};
     // All but x and residual.
-    static constexpr AlwaysApart items_apart{
+    static constexpr AlwaysIndependent batch_independence{
         {.shared_inputs = ~(1u << x | 1u << residual), .shares_times = true}};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);

@@ -30,7 +30,7 @@ struct TakeChannels {
                               "Position of each channel of the result in the source model, for tools that "
                               "compare values; empty: the same order. It changes no value."));
     static constexpr ImageLayouts layouts{};
-    static constexpr AlwaysApart items_apart{};
+    static constexpr AlwaysIndependent batch_independence{};
     static constexpr bool stops_gradient = true;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
