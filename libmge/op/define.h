@@ -83,6 +83,10 @@ concept HasBatchIndependence = requires(const typename O::Params& p, std::span<c
     { O::batch_independence(p, specs, specs) } -> std::same_as<std::optional<BatchIndependence>>;
 };
 template <class O>
+concept HasShapesOfItems = requires(const Shape& x, const Extent& count) {
+    { O::shapes_of_items(x, count) } -> std::same_as<std::vector<Shape>>;
+};
+template <class O>
 concept HasEpilogue = requires {
     { O::epilogue } -> std::convertible_to<const Epilogue&>;
 };
@@ -120,6 +124,7 @@ constexpr void add_facts(OpInfo& info) {
         info.batch_independence = +[](const void* p, Specs in, Specs out) {
             return O::batch_independence(*static_cast<const P*>(p), in, out);
         };
+    if constexpr (HasShapesOfItems<O>) info.shapes_of_items = &O::shapes_of_items;
     if constexpr (HasEpilogue<O>) info.epilogue = &O::epilogue;
     if constexpr (HasLayouts<O>) info.layouts = &O::layouts;
     if constexpr (HasPhysicalForm<O>)

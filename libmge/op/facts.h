@@ -19,6 +19,7 @@
 // | `operations`         | number of arithmetic operations per run                    | footprint.h     |
 // | `footprint`          | operations and bytes, for operators that hold graphs       | footprint.h     |
 // | `batch_independence` | batch items are computed independently                     | algorithm.h     |
+// | `shapes_of_items`    | output shapes where only a run knows the number of items   | op.h            |
 // | `epilogue`           | can add a bias and a residual and apply an activation      | here            |
 // | `layouts`            | its kernels support image layouts other than the plain one | here            |
 // | `physical_form`      | equivalent computation on plain tensors, for other kernels | physical_form.h |

@@ -183,6 +183,9 @@ struct OpInfo {
                                                  std::span<const TensorSpec> outputs);
     Autocast autocast = Autocast::either;
     DTypes takes = DTypes::common;
+    // The shapes of outputs with `count` items of input 0, for operators with `traits.runtime_shape`. Empty
+    // if x is not valid.
+    std::vector<Shape> (*shapes_of_items)(const Shape& x, const Extent& count);
 
     // The number of inputs before the host values, out of `count` given ones.
     inline size_t plain_inputs(size_t count) const;

@@ -8,14 +8,10 @@
 #include "libmge/graph/infer.h"
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/full.h"
-#include "libmge/ops/index/cond_take.h"
-#include "libmge/ops/index/order/unique.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/random/distribution.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reshape.h"
-#include "libmge/ops/vision/class_nms.h"
-#include "libmge/ops/vision/nms.h"
 #include "libmge/tensor/extent_terms.h"
 
 namespace mge {
@@ -51,25 +47,6 @@ bool can_take(const OpInfo* op, const std::vector<Extent>& extents) {
     return std::ranges::all_of(extents, [&](const Extent& extent) {
         return extent.is_number() || takes_bounds(op) || (takes_extents(op) && extent.lower() >= 0);
     });
-}
-
-// The shapes of results whose number of items is known only at run time, with `count` items; nullopt for
-// other operators.
-std::optional<std::vector<Shape>> shapes_of_items(const OpInfo* op, const Shape& x, const Extent& count) {
-    Shape items;
-    items.push_back(count);
-    if (op == &ops::Nms::info) return {{items}};
-    if (op == &ops::CondTake::info) return {{items, items}};
-    if (op == &ops::ClassNms::info) {
-        Shape rows = items;
-        rows.push_back(3);
-        return {{rows}};
-    }
-    if (op != &ops::Unique::info || x.rank() < 1) return std::nullopt;
-    Shape slices = x, inverse;
-    slices.set(0, count);
-    inverse.push_back(x.extent(0));
-    return {{slices, items, inverse, items}};
 }
 
 Tensor raw_values(const std::vector<Extent>& extents) {
@@ -289,9 +266,9 @@ TensorSpecs SymbolicInference::infer_outputs(const Application& application) {
 TensorSpecs SymbolicInference::with_items(const Application& application) {
     auto& node = application.node;
     TensorSpecs outputs = recorded(node, false);
-    Extent count = unknown_extent(node.outputs[0], 0);
-    if (auto shapes = shapes_of_items(node.op, application.shapes[0], count))
-        for (size_t i = 0; i < outputs.size(); ++i) outputs[i].shape = shapes->at(i);
+    if (!node.op->shapes_of_items) return outputs;
+    auto shapes = node.op->shapes_of_items(application.shapes[0], unknown_extent(node.outputs[0], 0));
+    for (size_t i = 0; i < shapes.size(); ++i) outputs.at(i).shape = shapes[i];
     return outputs;
 }
 

@@ -19,6 +19,9 @@ struct CondTake {
     static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static std::vector<Shape> shapes_of_items(const Shape&, const Extent& count) {
+        return {Shape{count.raw()}, Shape{count.raw()}};
+    }
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -30,6 +30,9 @@ struct ClassNms {
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static std::vector<Shape> shapes_of_items(const Shape&, const Extent& count) {
+        return {Shape{count.raw(), 3}};
+    }
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<ClassNms> class_nms{};

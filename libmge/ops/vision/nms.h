@@ -27,6 +27,9 @@ struct Nms {
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static std::vector<Shape> shapes_of_items(const Shape&, const Extent& count) {
+        return {Shape{count.raw()}};
+    }
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Nms> nms{};

@@ -9,4 +9,11 @@ TensorSpecs Unique::infer(const Params&, std::span<const TensorSpec> in) {
     return {{in[0].dtype, Shape::unknown(), {}}, place, place, place};
 }
 
+std::vector<Shape> Unique::shapes_of_items(const Shape& x, const Extent& count) {
+    if (x.rank() < 1) return {};
+    Shape slices = x, items{count.raw()}, inverse{x.extent(0).raw()};
+    slices.set(0, count);
+    return {slices, items, inverse, items};
+}
+
 }  // namespace mge::ops

@@ -26,6 +26,7 @@ struct Unique {
     static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static std::vector<Shape> shapes_of_items(const Shape& x, const Extent& count);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Unique, false> unique{};
