@@ -12,7 +12,6 @@
 #include "libmge/device/work_origin.h"
 #include "libmge/eager/async_level.h"
 #include "libmge/eager/operator_observer.h"
-#include "libmge/eager/update.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/op/apply.h"
@@ -68,9 +67,6 @@ struct Plans {
 [[gnu::tls_model("initial-exec")]] constinit thread_local Plans* thread_plans = nullptr;
 
 constinit thread_local bool are_plans_closed = false;
-// The operator that update() applies. Operators nested in it must not take over memory: their operands are
-// lent, and the lender may be the only user.
-constinit thread_local const OpInfo* updated = nullptr;
 constinit std::atomic<OperatorObserver*> observer = nullptr;
 
 [[gnu::noinline]] Plans& open_plans() {
@@ -354,6 +350,12 @@ public:
 
     Tensor alias(const Tensor& tensor) override { return tensor.alias(); }
 
+    // Operators nested in this one do not take over memory: their operands are lent, and the lender may be
+    // the only user.
+    Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
+        return naming(op, [&] { return apply_at<true>(place_of_call(op, inputs), op, params, inputs); });
+    }
+
 private:
     static bool has_host_values(const OpInfo& op, std::span<const Tensor> inputs) {
         for (size_t i = op.plain_inputs(inputs.size()); i < inputs.size(); ++i)
@@ -373,12 +375,13 @@ private:
         run_plan(plan, inputs, {&output, 1}, nullptr);
         return output;
     }
+    template <bool updates = false>
     static Tensors apply_at(const DeviceId& id, const OpInfo& op, const void* params,
                             std::span<const Tensor> inputs) {
         if (op.resolve && has_host_values(op, inputs)) {
             size_t first = op.plain_inputs(inputs.size());
             auto resolved = op.resolve(params, inputs.subspan(first));
-            return apply_at(id, op, resolved.get(), inputs.first(first));
+            return apply_at<updates>(id, op, resolved.get(), inputs.first(first));
         }
         Plan& plan = find_plan(op, params, inputs, id);
         Tensors outputs(plan.outputs.size());
@@ -390,8 +393,7 @@ private:
         }
         for (size_t i = 0; i < outputs.size(); ++i)
             if (plan.outputs[i].shape.is_known())
-                outputs[i] =
-                    updated == &op ? make_output_of_update(plan, i, inputs, id) : make_output(plan, i, id);
+                outputs[i] = updates ? make_output_of_update(plan, i, inputs, id) : make_output(plan, i, id);
         RuntimeOutputs allocator(outputs, id);
         bool finds_shapes = op.traits.runtime_shape || op.traits.control;
         Running running(plan);
@@ -404,15 +406,6 @@ private:
 constinit EagerInterpreter eager;
 
 }  // namespace
-
-Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
-    if (&current_interpreter() != &eager_interpreter()) return apply(op, params, inputs);
-    struct Scope {
-        explicit Scope(const OpInfo& op) { updated = &op; }
-        ~Scope() { updated = nullptr; }
-    } scope(op);
-    return apply(op, params, inputs);
-}
 
 void observe_operators(OperatorObserver* current) { observer.store(current, std::memory_order_release); }
 

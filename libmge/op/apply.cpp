@@ -118,6 +118,16 @@ bool is_plain_call(const OpInfo& op, std::span<const Tensor> inputs) {
 
 inline Interpreter& interpreter_of_thread() { return innermost ? *innermost : eager_interpreter(); }
 
+template <auto method>
+inline auto run(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    if (is_plain_call(op, inputs)) [[likely]]
+        return (interpreter_of_thread().*method)(op, params, inputs);
+    check_inputs(op, inputs);
+    check_places(op, params, inputs);
+    if (is_promoted(op, params, inputs)) return (interpreter_of_thread().*method)(op, params, inputs);
+    return (interpreter_of_thread().*method)(op, params, promote(op, params, inputs));
+}
+
 }  // namespace
 
 InterpreterScope::InterpreterScope(Interpreter& interpreter)
@@ -140,21 +150,15 @@ MixedPrecisionPaused::~MixedPrecisionPaused() { mixed.enabled = was_enabled_; }
 Interpreter& current_interpreter() { return interpreter_of_thread(); }
 
 Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
-    if (is_plain_call(op, inputs)) [[likely]]
-        return interpreter_of_thread().apply(op, params, inputs);
-    check_inputs(op, inputs);
-    check_places(op, params, inputs);
-    if (is_promoted(op, params, inputs)) return current_interpreter().apply(op, params, inputs);
-    return current_interpreter().apply(op, params, promote(op, params, inputs));
+    return run<&Interpreter::apply>(op, params, inputs);
 }
 
 Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
-    if (is_plain_call(op, inputs)) [[likely]]
-        return interpreter_of_thread().apply_one(op, params, inputs);
-    check_inputs(op, inputs);
-    check_places(op, params, inputs);
-    if (is_promoted(op, params, inputs)) return current_interpreter().apply_one(op, params, inputs);
-    return current_interpreter().apply_one(op, params, promote(op, params, inputs));
+    return run<&Interpreter::apply_one>(op, params, inputs);
+}
+
+Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    return run<&Interpreter::update>(op, params, inputs);
 }
 
 }  // namespace mge

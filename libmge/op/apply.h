@@ -28,6 +28,10 @@ public:
         const TensorImpl& impl = *symbol.impl();
         return Tensor::symbolic(impl.spec, impl.symbol_owner, impl.symbol, impl.device);
     }
+    // Like apply(), but inputs may lend their memory to outputs.
+    virtual Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+        return apply(op, params, inputs);
+    }
 };
 
 // Makes `interpreter` the innermost one of this thread for the life of the scope.
@@ -54,6 +58,10 @@ MGE_API Interpreter& eager_interpreter();
 // there are too many.
 MGE_API Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
 MGE_API Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
+// Applies an operator whose outputs update inputs in place (OpInfo::in_place). An input whose only handle is
+// passed and whose memory is not shared lends its memory to the output, so the caller must not read it again.
+// Otherwise, and while operators are recorded, it behaves like apply().
+MGE_API Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
 
 // The `convert` operator, for promotion. Defined by ops/elementwise/convert/convert.cpp.
 MGE_API Tensor convert_dtype(const Tensor& x, DType dtype);

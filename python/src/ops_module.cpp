@@ -19,7 +19,6 @@
 #include "libmge/base/files/plugin.h"
 #include "libmge/base/joined.h"
 #include "libmge/base/number_text.h"
-#include "libmge/eager/update.h"
 #include "libmge/op/operator_library.h"
 #include "python/src/call_op.h"
 #include "python/src/errors.h"

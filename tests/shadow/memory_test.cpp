@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "libmge/device/default_device.h"
-#include "libmge/eager/update.h"
 #include "libmge/mge.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "tests/shadow/shadow_device.h"
