@@ -95,7 +95,7 @@ void add_types_of_megengine(Names& wanted, const Profile& profile) {
         auto* op = find_op(type);
         if (!op) continue;
         const TensorSpec matrix;
-        for (auto inputs : {std::span(&matrix, 1), std::span<const TensorSpec>()}) {  // one, and batches
+        for (auto inputs : {std::span(&matrix, 1), Specs()}) {  // one, and batches
             auto name = megengine::counterpart(*op, inputs).type;
             if (std::ranges::any_of(wanted, [&](auto& w) { return w == name || w == name + "Forward"; }))
                 added.push_back(type);

@@ -11,7 +11,7 @@
 namespace mge {
 namespace {
 
-bool has_unknown_shape(std::span<const TensorSpec> specs) {
+bool has_unknown_shape(Specs specs) {
     return std::any_of(specs.begin(), specs.end(),
                        [](auto& s) { return !s.is_absent() && !s.shape.is_known(); });
 }
@@ -112,9 +112,8 @@ private:
 
 }  // namespace
 
-Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params,
-                           std::span<const TensorSpec> inputs, std::span<const Tensor> values,
-                           const TensorSpecs* recorded) {
+Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params, Specs inputs,
+                           std::span<const Tensor> values, const TensorSpecs* recorded) {
     size_t host = op.plain_inputs(inputs.size());
     Inferred result{std::move(params), host, {}, !has_unknown_shape(inputs.first(host))};
     bool has_host_values = false;
@@ -145,8 +144,8 @@ Tensor KnownValues::find(const Graph& graph, ValueId id) const {
     return size_t(id) < computed_.size() ? computed_[size_t(id)] : Tensor{};
 }
 
-Tensors known_outputs(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
-                      std::span<const Tensor> values, std::span<const TensorSpec> outputs) {
+Tensors known_outputs(const OpInfo& op, const void* params, Specs inputs, std::span<const Tensor> values,
+                      Specs outputs) {
     for (auto& output : outputs)
         if (!output.shape.is_known() || output.shape.numel() > known_value_limit) return {};
     // Known values are on the host and computed before any run.

@@ -23,15 +23,14 @@ struct Inferred {
 
 // `values` has one entry per input, null if the value is unknown. `recorded` are outputs seen earlier, which
 // give number and dtypes of outputs of unknown shape. Without them, dtypes are found by trial.
-MGE_API Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params,
-                                   std::span<const TensorSpec> inputs, std::span<const Tensor> values,
-                                   const TensorSpecs* recorded = nullptr);
+MGE_API Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params, Specs inputs,
+                                   std::span<const Tensor> values, const TensorSpecs* recorded = nullptr);
 
 // Computes the outputs of an application on the host before any run. Returns no tensors if an input is
 // unknown (null), if the result is too large, or if the operator has an effect. `params` and `inputs` are as
 // infer_application() leaves them.
-MGE_API Tensors known_outputs(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
-                              std::span<const Tensor> values, std::span<const TensorSpec> outputs);
+MGE_API Tensors known_outputs(const OpInfo& op, const void* params, Specs inputs,
+                              std::span<const Tensor> values, Specs outputs);
 
 // The values of a graph that are known before a run: constants, and small results of operators on constants
 // or known shapes. Nodes must be added in order.

@@ -62,7 +62,7 @@ Graph at_default_place(Graph graph) {
     return graph;
 }
 
-Tensors add_inputs(GraphBuilder& builder, std::span<const TensorSpec> specs) {
+Tensors add_inputs(GraphBuilder& builder, Specs specs) {
     Tensors inputs;
     for (auto& spec : specs) inputs.push_back(builder.input(spec, text("in_", inputs.size())));
     return inputs;
@@ -115,7 +115,7 @@ uint64_t InnerGraph::hash() const {
     return hash_;
 }
 
-TensorSpecs InnerGraph::infer(std::span<const TensorSpec> inputs) const {
+TensorSpecs InnerGraph::infer(Specs inputs) const {
     TensorSpecs specs(inputs.begin(), inputs.end());
     for (auto& spec : specs) spec.layout = {};
     if (std::ranges::any_of(specs, [](auto& spec) { return spec.shape.has_symbols(); }))
@@ -192,7 +192,7 @@ SubgraphRef InnerGraph::with_constants(const std::map<size_t, Tensor>& values) c
     return make_subgraph(std::move(graph));
 }
 
-Footprint InnerGraph::footprint(std::span<const TensorSpec> inputs) const {
+Footprint InnerGraph::footprint(Specs inputs) const {
     Graph graph = infer_shapes(graph_, TensorSpecs(inputs.begin(), inputs.end()));
     Footprint sum{0, 0};
     for (auto& node : graph.nodes()) {
@@ -249,8 +249,7 @@ bool has_effect(const OpInfo& op, const void* params) {
 
 bool has_effect(const Node& node) { return has_effect(*node.op, node.params.get()); }
 
-SubgraphRef make_subgraph(std::span<const TensorSpec> inputs,
-                          const std::function<Tensors(std::span<const Tensor>)>& function) {
+SubgraphRef make_subgraph(Specs inputs, const std::function<Tensors(std::span<const Tensor>)>& function) {
     GraphBuilder builder;
     Tensors arguments = add_inputs(builder, inputs);
     InterpreterScope scope(builder);
@@ -258,7 +257,7 @@ SubgraphRef make_subgraph(std::span<const TensorSpec> inputs,
     return make_subgraph(builder.take());
 }
 
-SubgraphRef capture_subgraph(std::span<const TensorSpec> inputs, Tensors& captured,
+SubgraphRef capture_subgraph(Specs inputs, Tensors& captured,
                              const std::function<Tensors(std::span<const Tensor>)>& function,
                              DeviceId place) {
     GraphBuilder builder;

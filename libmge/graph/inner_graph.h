@@ -22,11 +22,11 @@ public:
     const Graph& graph() const { return graph_; }
     size_t input_count() const override { return graph_.inputs().size(); }
     size_t output_count() const override { return graph_.outputs().size(); }
-    TensorSpecs infer(std::span<const TensorSpec> inputs) const override;
+    TensorSpecs infer(Specs inputs) const override;
     Tensors apply(std::span<const Tensor> inputs) const override;
     SubgraphRef gradient(const std::vector<size_t>& of, const std::vector<size_t>& wrt) const override;
     SubgraphRef with_constants(const std::map<size_t, Tensor>& values) const override;
-    Footprint footprint(std::span<const TensorSpec> inputs) const override;
+    Footprint footprint(Specs inputs) const override;
     bool has_effect() const override { return has_effect_; }
     uint64_t hash() const override;
 
@@ -68,7 +68,7 @@ MGE_API bool has_effect(const Node& node);
 // Returns a graph of `function`, in which external tensors become additional inputs: they are appended to
 // `captured`, which may have entries already. Numbers of the program become constants. `place` is the device
 // of the input values.
-MGE_API SubgraphRef capture_subgraph(std::span<const TensorSpec> inputs, Tensors& captured,
+MGE_API SubgraphRef capture_subgraph(Specs inputs, Tensors& captured,
                                      const std::function<Tensors(std::span<const Tensor>)>& function,
                                      DeviceId place = {});
 }  // namespace mge

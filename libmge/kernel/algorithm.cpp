@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view precision_names[] = {"strict", "relaxed", "fast"};
 
 struct Joined {
-    std::span<const TensorSpec> specs;
+    Specs specs;
 };
 std::ostream& operator<<(std::ostream& stream, Joined all) {
     const char* between = "";

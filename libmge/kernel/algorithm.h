@@ -33,16 +33,15 @@ struct BatchIndependence {
     bool shares_times = false;  // its algorithms differ so much in speed that one batch is measured for all
 };
 // Returns nullopt if that does not hold for these parameters and specs, such as a sum over the first axis.
-using BatchIndependenceRule = std::optional<BatchIndependence> (*)(const void* params,
-                                                                   std::span<const TensorSpec> inputs,
-                                                                   std::span<const TensorSpec> outputs);
+using BatchIndependenceRule = std::optional<BatchIndependence> (*)(const void* params, Specs inputs,
+                                                                   Specs outputs);
 
 // Everything an algorithm may base its decision on, and so the key of the fast-run cache.
 struct Problem {
     std::string_view op;
     const void* params = nullptr;
     FieldList fields;
-    std::span<const TensorSpec> inputs, outputs;  // absent optional inputs have dtype none
+    Specs inputs, outputs;  // absent optional inputs have dtype none
     static constexpr size_t constant_bits = 32;
     uint32_t constant_inputs = 0;  // bit i: input i never changes, so prepare() may pack it
     DeviceId device;

@@ -66,7 +66,7 @@ void simplify(LoopNest& nest, int inputs) {
 
 }  // namespace
 
-LoopNest make_loop_nest(std::span<const TensorSpec> inputs, const TensorSpec& output) {
+LoopNest make_loop_nest(Specs inputs, const TensorSpec& output) {
     LoopNest nest = plain_loops(output);
     for (size_t i = 0; i < inputs.size(); ++i) nest.in_stride[i] = broadcast_strides(inputs[i], output.shape);
     simplify(nest, int(inputs.size()));

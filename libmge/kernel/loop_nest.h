@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
 #include "libmge/base/api.h"
 #include "libmge/tensor/spec.h"
@@ -22,7 +21,7 @@ struct LoopNest {
     std::array<std::array<int64_t, max_loops>, max_loop_inputs> in_stride{};
     std::array<int64_t, max_loops> out_stride{};
 };
-MGE_API LoopNest make_loop_nest(std::span<const TensorSpec> inputs, const TensorSpec& output);
+MGE_API LoopNest make_loop_nest(Specs inputs, const TensorSpec& output);
 // For one input with these strides (bytes per axis of the output; 0: repeats).
 MGE_API LoopNest make_loop_nest(const std::array<int64_t, max_rank>& in_stride, const TensorSpec& output);
 

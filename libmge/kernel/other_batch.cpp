@@ -7,7 +7,7 @@
 namespace mge {
 namespace {
 
-bool is_known(std::span<const TensorSpec> specs) {
+bool is_known(Specs specs) {
     return std::all_of(specs.begin(), specs.end(),
                        [](auto& spec) { return spec.is_absent() || spec.shape.is_known(); });
 }

@@ -41,7 +41,7 @@ public:
             std::visit([&](auto& v) { add(v); }, value);
         }
     }
-    void add_specs(std::span<const TensorSpec> specs) {
+    void add_specs(Specs specs) {
         add(specs.size());
         for (auto& spec : specs) {
             add(uint64_t(uint8_t(spec.dtype)) << 16 | uint64_t(uint8_t(spec.shape.rank())) << 8 |

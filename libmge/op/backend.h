@@ -68,8 +68,7 @@ constexpr std::array<KernelEntry, sizeof...(O)> kernel_table(TypeList<O...>) {
 }
 
 // Returns a problem of the operator on the host in one thread. The caller may change the other fields.
-inline Problem make_problem(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
-                            std::span<const TensorSpec> outputs) {
+inline Problem make_problem(const OpInfo& op, const void* params, Specs inputs, Specs outputs) {
     return {.op = op.name,
             .params = params,
             .fields = op.fields,

@@ -15,7 +15,7 @@
 namespace mge {
 
 template <class O>
-concept OpDefinition = requires(const typename O::Params& p, std::span<const TensorSpec> in) {
+concept OpDefinition = requires(const typename O::Params& p, Specs in) {
     {std::string_view(O::name)};
     {std::string_view(O::doc)};
     { O::inputs.size() } -> std::convertible_to<size_t>;
@@ -71,15 +71,15 @@ concept Upgrades = requires(ParamMap& params) {
 
 // Optional facts: facts.h.
 template <class O>
-concept CountsOperations = requires(const typename O::Params& p, std::span<const TensorSpec> specs) {
+concept CountsOperations = requires(const typename O::Params& p, Specs specs) {
     { O::operations(p, specs, specs) } -> std::convertible_to<std::optional<double>>;
 };
 template <class O>
-concept HasFootprint = requires(const typename O::Params& p, std::span<const TensorSpec> specs) {
+concept HasFootprint = requires(const typename O::Params& p, Specs specs) {
     { O::footprint(p, specs, specs) } -> std::same_as<Footprint>;
 };
 template <class O>
-concept HasBatchIndependence = requires(const typename O::Params& p, std::span<const TensorSpec> specs) {
+concept HasBatchIndependence = requires(const typename O::Params& p, Specs specs) {
     { O::batch_independence(p, specs, specs) } -> std::same_as<std::optional<BatchIndependence>>;
 };
 template <class O>
@@ -95,8 +95,7 @@ concept HasLayouts = requires {
     { O::layouts } -> std::convertible_to<const ImageLayouts&>;
 };
 template <class O>
-concept HasPhysicalForm = requires(const typename O::Params& p, const Layout& layout,
-                                   std::span<const TensorSpec> specs) {
+concept HasPhysicalForm = requires(const typename O::Params& p, const Layout& layout, Specs specs) {
     { O::physical_form(p, layout, specs, specs) } -> std::same_as<std::optional<PhysicalForm>>;
 };
 template <class O>
@@ -111,7 +110,6 @@ concept HasAutocast = requires {
 template <class O>
 constexpr void add_facts(OpInfo& info) {
     using P = typename O::Params;
-    using Specs = std::span<const TensorSpec>;
     if constexpr (CountsOperations<O>)
         info.operations = +[](const void* p, Specs in, Specs out) -> std::optional<double> {
             return O::operations(*static_cast<const P*>(p), in, out);
@@ -168,7 +166,7 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
     if constexpr (HasTraits<O>) info.traits = O::traits;
     if constexpr (HasVersion<O>) info.version = O::version;
     if constexpr (HasInPlace<O>) info.in_place = O::in_place;
-    info.infer = +[](const void* p, std::span<const TensorSpec> in) {
+    info.infer = +[](const void* p, Specs in) {
         check_dtypes(O::info, in);
         TensorSpecs out = O::infer(*static_cast<const P*>(p), in);
         check_dtypes(O::info, out);

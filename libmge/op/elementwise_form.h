@@ -7,7 +7,6 @@ namespace mge {
 // Returns the physical form of an elementwise operator: each output element depends on the input elements at
 // the same (broadcast) position.
 MGE_API std::optional<PhysicalForm> elementwise_form(const std::shared_ptr<const void>& params,
-                                                     const Layout& layout, std::span<const TensorSpec> inputs,
-                                                     std::span<const TensorSpec> outputs);
+                                                     const Layout& layout, Specs inputs, Specs outputs);
 
 }  // namespace mge

@@ -9,7 +9,7 @@
 //         static constexpr PerInputElement operations{5};
 //         // Batch items are independent, unless the axis is the batch axis.
 //         static std::optional<BatchIndependence> batch_independence(
-//             const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+//             const Params& p, Specs in, Specs) {
 //             return independent_unless_batch(p.axis, in[0]);
 //         }
 //     };
@@ -29,7 +29,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "libmge/kernel/algorithm.h"
 #include "libmge/tensor/spec.h"
@@ -66,10 +65,7 @@ inline std::optional<BatchIndependence> independent_unless_batch(int64_t axis, c
 // An operator's `batch_independence` that does not depend on its parameters.
 struct AlwaysIndependent {
     BatchIndependence items{};
-    std::optional<BatchIndependence> operator()(const auto&, std::span<const TensorSpec>,
-                                                std::span<const TensorSpec>) const {
-        return items;
-    }
+    std::optional<BatchIndependence> operator()(const auto&, Specs, Specs) const { return items; }
 };
 
 }  // namespace mge

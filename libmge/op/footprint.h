@@ -5,7 +5,6 @@
 // operations.
 
 #include <optional>
-#include <span>
 
 #include "libmge/base/api.h"
 #include "libmge/tensor/spec.h"
@@ -20,8 +19,7 @@ struct Footprint {
 };
 
 // An absent optional input has a spec with DType::none.
-MGE_API Footprint footprint(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
-                            std::span<const TensorSpec> outputs);
+MGE_API Footprint footprint(const OpInfo& op, const void* params, Specs inputs, Specs outputs);
 
 // Counts are doubles, because shapes of malicious models overflow integers.
 inline double element_count(const TensorSpec& spec) {
@@ -29,34 +27,25 @@ inline double element_count(const TensorSpec& spec) {
     for (int64_t extent : spec.shape.dims()) n *= double(extent);
     return n;
 }
-inline double element_count(std::span<const TensorSpec> specs) {
+inline double element_count(Specs specs) {
     double n = 0;
     for (auto& spec : specs) n += element_count(spec);
     return n;
 }
-inline bool is_given(std::span<const TensorSpec> specs, size_t i) {
-    return i < specs.size() && !specs[i].is_absent();
-}
+inline bool is_given(Specs specs, size_t i) { return i < specs.size() && !specs[i].is_absent(); }
 
 // Common rules for `operations`: a fixed number per element of input 0, or of the outputs.
 struct PerInputElement {
     double times = 1;
-    double operator()(const auto&, std::span<const TensorSpec> in, std::span<const TensorSpec>) const {
-        return times * element_count(in[0]);
-    }
+    double operator()(const auto&, Specs in, Specs) const { return times * element_count(in[0]); }
 };
 struct PerOutputElement {
     double times = 1;
-    double operator()(const auto&, std::span<const TensorSpec>, std::span<const TensorSpec> out) const {
-        return times * element_count(out);
-    }
+    double operator()(const auto&, Specs, Specs out) const { return times * element_count(out); }
 };
 // The count depends on the values.
 struct UnknownOperations {
-    std::optional<double> operator()(const auto&, std::span<const TensorSpec>,
-                                     std::span<const TensorSpec>) const {
-        return std::nullopt;
-    }
+    std::optional<double> operator()(const auto&, Specs, Specs) const { return std::nullopt; }
 };
 
 }  // namespace mge

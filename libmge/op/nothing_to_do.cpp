@@ -11,7 +11,7 @@ constexpr Algorithm nothing{"nothing", always, nullptr, [](const Prepared&, cons
 
 }  // namespace
 
-bool has_nothing_to_do(const OpInfo& op, std::span<const TensorSpec> outputs) {
+bool has_nothing_to_do(const OpInfo& op, Specs outputs) {
     auto& traits = op.traits;
     if (traits.effect || traits.once || traits.control || outputs.empty()) return false;
     return std::ranges::all_of(outputs,

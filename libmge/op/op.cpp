@@ -80,7 +80,7 @@ Tensor without_memory(const TensorSpec& spec, DeviceId device) {
     return Tensor({spec.dtype, spec.shape, {}}, borrow_storage(nullptr, 0, nullptr), 0, device);
 }
 
-void check_dtypes(const OpInfo& op, std::span<const TensorSpec> specs) {
+void check_dtypes(const OpInfo& op, Specs specs) {
     for (auto& spec : specs)
         if (!is_among(spec.dtype, op.takes))
             throw DTypeError(

@@ -153,7 +153,7 @@ struct OpInfo {
     OpTraits traits;
     int version = 1;  // incremented when the meaning changes; stored in model files
     std::span<const InPlace> in_place;
-    TensorSpecs (*infer)(const void* params, std::span<const TensorSpec> inputs);
+    TensorSpecs (*infer)(const void* params, Specs inputs);
     // nullptr: gradients stop here
     Tensors (*gradient)(const GradientArguments&);
     // For data movement operators: the device of the outputs; the operator runs on that of its inputs.
@@ -169,18 +169,15 @@ struct OpInfo {
     void (*upgrade)(int from, ParamMap& params);
 
     // Facts (facts.h): nullptr or the default if the operator does not define them.
-    std::optional<double> (*operations)(const void* params, std::span<const TensorSpec> inputs,
-                                        std::span<const TensorSpec> outputs);
-    Footprint (*footprint)(const void* params, std::span<const TensorSpec> inputs,
-                           std::span<const TensorSpec> outputs);
+    std::optional<double> (*operations)(const void* params, Specs inputs, Specs outputs);
+    Footprint (*footprint)(const void* params, Specs inputs, Specs outputs);
     BatchIndependenceRule batch_independence;
     const Epilogue* epilogue;
     const ImageLayouts* layouts;
     // `layout` is that of the inputs that are not plain. Returns nullopt if these operands have no physical
     // form.
-    std::optional<PhysicalForm> (*physical_form)(const void* params, const Layout& layout,
-                                                 std::span<const TensorSpec> inputs,
-                                                 std::span<const TensorSpec> outputs);
+    std::optional<PhysicalForm> (*physical_form)(const void* params, const Layout& layout, Specs inputs,
+                                                 Specs outputs);
     Autocast autocast = Autocast::either;
     DTypes takes = DTypes::common;
     // The shapes of outputs with `count` items of input 0, for operators with `traits.runtime_shape`. Empty
@@ -243,7 +240,7 @@ public:
     explicit DTypeError(const std::string& message) : UserError(message, ErrorClass::type) {}
 };
 // Throws DTypeError if the operator does not accept the dtype of an input or output.
-MGE_API void check_dtypes(const OpInfo& op, std::span<const TensorSpec> specs);
+MGE_API void check_dtypes(const OpInfo& op, Specs specs);
 
 // Returns the values of a concrete host tensor (i32 or i64); empty for a null one.
 MGE_API IntList host_values(const Tensor& tensor);

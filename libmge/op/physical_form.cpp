@@ -35,7 +35,7 @@ std::optional<TensorSpec> physical_spec(const TensorSpec& spec, const Layout& la
     return TensorSpec{spec.dtype, shape_of_digits(*digits), {}};
 }
 
-std::optional<TensorSpecs> physical_specs(std::span<const TensorSpec> specs, const Layout& layout, int rank) {
+std::optional<TensorSpecs> physical_specs(Specs specs, const Layout& layout, int rank) {
     TensorSpecs result;
     for (auto& spec : specs) {
         auto physical = physical_spec(spec, layout, rank);
@@ -52,7 +52,7 @@ int outer_digit(const Layout& layout, int axis) {
     return -1;
 }
 
-bool all_in(const Layout& layout, std::span<const TensorSpec> specs) {
+bool all_in(const Layout& layout, Specs specs) {
     return std::ranges::all_of(specs, [&](auto& spec) { return spec.layout == layout; });
 }
 
@@ -93,8 +93,7 @@ bool is_also_plain(const LayoutDigits& digits) {
 }
 
 std::optional<PhysicalForm> elementwise_form(const std::shared_ptr<const void>& params, const Layout& layout,
-                                             std::span<const TensorSpec> inputs,
-                                             std::span<const TensorSpec> outputs) {
+                                             Specs inputs, Specs outputs) {
     if (!all_in(layout, outputs)) return std::nullopt;
     int rank = outputs[0].shape.rank();
     auto in = physical_specs(inputs, layout, rank), out = physical_specs(outputs, layout, rank);
@@ -102,8 +101,7 @@ std::optional<PhysicalForm> elementwise_form(const std::shared_ptr<const void>& 
 }
 
 std::optional<FormAlongAxis> form_along_axis(std::string_view name, int axis, const Layout& layout,
-                                             std::span<const TensorSpec> inputs,
-                                             std::span<const TensorSpec> outputs) {
+                                             Specs inputs, Specs outputs) {
     int rank = inputs[0].shape.rank();
     for (auto specs : {inputs, outputs}) {
         if (!all_in(layout, specs)) return std::nullopt;

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -50,7 +49,6 @@ struct FormAlongAxis {
     TensorSpecs inputs, outputs;
 };
 MGE_API std::optional<FormAlongAxis> form_along_axis(std::string_view name, int axis, const Layout& layout,
-                                                     std::span<const TensorSpec> inputs,
-                                                     std::span<const TensorSpec> outputs);
+                                                     Specs inputs, Specs outputs);
 
 }  // namespace mge

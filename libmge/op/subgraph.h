@@ -27,7 +27,7 @@ public:
     virtual size_t input_count() const = 0;
     virtual size_t output_count() const = 0;
     // Shapes known only at run time are unknown. Throws UserError if an operator refuses the inputs.
-    virtual TensorSpecs infer(std::span<const TensorSpec> inputs) const = 0;
+    virtual TensorSpecs infer(Specs inputs) const = 0;
     // Applies its operators one by one through the interpreter of this thread.
     virtual Tensors apply(std::span<const Tensor> inputs) const = 0;
     // Returns a graph from the inputs, followed by gradients of the outputs `of`, to the gradients of the
@@ -36,7 +36,7 @@ public:
     // Returns the graph with inputs at these positions replaced by constants.
     virtual SubgraphRef with_constants(const std::map<size_t, Tensor>& values) const = 0;
     // The footprint of one run. Unknown parts count as 0.
-    virtual Footprint footprint(std::span<const TensorSpec> inputs) const = 0;
+    virtual Footprint footprint(Specs inputs) const = 0;
     // True if an operator inside has an effect (OpTraits).
     virtual bool has_effect() const = 0;
     // Equal for graphs that do the same with the same constants.
@@ -52,7 +52,7 @@ private:
 
 // Records `function` on tensors of these specs. Other tensors that it uses become constants. Throws UserError
 // if one of them is a value of another graph.
-MGE_API SubgraphRef make_subgraph(std::span<const TensorSpec> inputs,
+MGE_API SubgraphRef make_subgraph(Specs inputs,
                                   const std::function<Tensors(std::span<const Tensor>)>& function);
 
 // A subgraph compiled for fixed specs. Not thread-safe.
@@ -86,8 +86,7 @@ struct SubgraphUse {
     bool is_repeated = true;     // runs several times per call of the operator
 };
 MGE_API std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& graph, const SubgraphUse& use,
-                                                           std::span<const TensorSpec> inputs,
-                                                           const PrepareContext& context);
+                                                           Specs inputs, const PrepareContext& context);
 
 // Borrows a program for the life of the object.
 class BorrowedProgram {

@@ -7,7 +7,7 @@ namespace mge {
 namespace {
 
 std::optional<size_t> offset_of_first(const OpInfo& op, const void* params, const TensorSpec& input,
-                                      std::span<const TensorSpec> outputs) {
+                                      Specs outputs) {
     if (input.layout.is_plain()) return view_offset(op, params, input);
     if (!op.part_of_input || !op.physical_form) return std::nullopt;
     auto form = op.physical_form(params, input.layout, {&input, 1}, outputs);
@@ -17,7 +17,7 @@ std::optional<size_t> offset_of_first(const OpInfo& op, const void* params, cons
 }  // namespace
 
 std::vector<size_t> view_offsets(const OpInfo& op, const void* params, const TensorSpec& input,
-                                 std::span<const TensorSpec> outputs) {
+                                 Specs outputs) {
     if (op.traits.view) return {0};
     auto next = offset_of_first(op, params, input, outputs);
     std::vector<size_t> offsets;

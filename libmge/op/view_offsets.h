@@ -11,7 +11,7 @@ namespace mge {
 
 // Returns the offset of each output in the memory of input 0, in bytes; empty if they have their own memory.
 MGE_API std::vector<size_t> view_offsets(const OpInfo& op, const void* params, const TensorSpec& input,
-                                         std::span<const TensorSpec> outputs);
+                                         Specs outputs);
 
 // Returns the part of a tensor's memory that starts at `offset` bytes.
 MGE_API Tensor view_of(const Tensor& tensor, const TensorSpec& spec, size_t offset);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <ostream>
+#include <span>
 #include <vector>
 
 #include "libmge/tensor/dtype.h"
@@ -25,6 +26,7 @@ struct TensorSpec {
     }
 };
 using TensorSpecs = std::vector<TensorSpec>;
+using Specs = std::span<const TensorSpec>;  // inputs or outputs of an application
 
 inline std::ostream& operator<<(std::ostream& stream, const TensorSpec& spec) {
     stream << spec.dtype << spec.shape;

@@ -22,7 +22,7 @@ struct Twice {
     static constexpr auto fields =
         field_list(field<&Params::graph>("graph", "Of one tensor to one like it."));
 
-    static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
+    static TensorSpecs infer(const Params& p, Specs in) {
         if (!p.graph || p.graph->infer(in) != TensorSpecs{in[0]})
             throw_user(name, "graph has to make a tensor like its own", ErrorClass::value);
         return {in[0]};

@@ -29,7 +29,7 @@ struct Cube {
     static constexpr auto fields =
         field_list(field<&Params::scale>("scale", "What the cube is multiplied by."));
 
-    static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
+    static TensorSpecs infer(const Params& p, Specs in) {
         if (!std::isfinite(p.scale)) throw_user(name, "scale must be finite", ErrorClass::value);
         return {in[0]};
     }

@@ -64,7 +64,7 @@ struct Throwing {
     };
     static constexpr auto fields = field_list(field<&Params::throws_number>("throws_number", "Not a class."));
     static constexpr bool stops_gradient = true;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) { return {in[0]}; }
+    static TensorSpecs infer(const Params&, Specs in) { return {in[0]}; }
     static const OpInfo info;
 };
 constinit const OpInfo Throwing::info = define<Throwing>();

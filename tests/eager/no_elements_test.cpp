@@ -36,7 +36,7 @@ extern "C" void report_hang(int) {
     ::_exit(1);
 }
 
-bool are_few(std::span<const TensorSpec> specs) {
+bool are_few(Specs specs) {
     int64_t all = 0;
     for (auto& spec : specs) {
         if (!spec.shape.is_known()) continue;

@@ -27,7 +27,7 @@ struct Counted {
     using Params = NoParams;
     static constexpr auto fields = no_fields;
     static constexpr bool stops_gradient = true;
-    static TensorSpecs infer(const NoParams&, std::span<const TensorSpec> in) {
+    static TensorSpecs infer(const NoParams&, Specs in) {
         ++planned;
         return {in[0]};
     }
@@ -62,7 +62,7 @@ struct Crowding {
     using Params = NoParams;
     static constexpr auto fields = no_fields;
     static constexpr bool stops_gradient = true;
-    static TensorSpecs infer(const NoParams&, std::span<const TensorSpec> in) { return {in[0]}; }
+    static TensorSpecs infer(const NoParams&, Specs in) { return {in[0]}; }
     static const OpInfo info;
 };
 constinit const OpInfo Crowding::info = define<Crowding>();

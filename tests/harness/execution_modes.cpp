@@ -71,8 +71,7 @@ bool is_there(const OpInfo& op) {
     }
 }
 
-void report_run(const OpInfo& op, std::string_view candidate, std::span<const TensorSpec> inputs,
-                std::span<const TensorSpec> outputs) {
+void report_run(const OpInfo& op, std::string_view candidate, Specs inputs, Specs outputs) {
     if (!other_device().ran) return;
     if (!inputs.empty() && !inputs[0].is_absent()) other_device().ran(op, candidate, inputs[0].dtype);
     other_device().ran(op, candidate, outputs[0].dtype);

@@ -14,7 +14,6 @@ Tensors on_other_device(const OpInfo& op, std::span<const Tensor> tensors);
 Tensors on_host(const Tensors& tensors);
 
 // Records the run for the other device, if needed.
-void report_run(const OpInfo& op, std::string_view candidate, std::span<const TensorSpec> inputs,
-                std::span<const TensorSpec> outputs);
+void report_run(const OpInfo& op, std::string_view candidate, Specs inputs, Specs outputs);
 
 }  // namespace mge::test

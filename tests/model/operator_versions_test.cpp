@@ -34,7 +34,7 @@ struct Shift {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::amount>("amount", "What is added."));
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) { return {in[0]}; }
+    static TensorSpecs infer(const Params&, Specs in) { return {in[0]}; }
     static void upgrade(int from, ParamMap& params) {
         EXPECT_EQ(from, 1);
         double amount = 0;
@@ -60,7 +60,7 @@ struct Shift<1> {
     };
     static constexpr auto fields = field_list(field<&Params::percent>("percent", "What is added."),
                                               field<&Params::negative>("negative", "It is taken away."));
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) { return {in[0]}; }
+    static TensorSpecs infer(const Params&, Specs in) { return {in[0]}; }
     static const OpInfo info;
 };
 constinit const OpInfo Shift<1>::info = define<Shift<1>>();

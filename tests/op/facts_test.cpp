@@ -19,7 +19,7 @@ struct Silent {
     };
     static constexpr auto fields = field_list(field<&Params::axis>("axis", "An axis."));
     static constexpr bool stops_gradient = true;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) { return {in[0]}; }
+    static TensorSpecs infer(const Params&, Specs in) { return {in[0]}; }
     static const OpInfo info;
 };
 constexpr OpInfo silent = define<Silent>();
@@ -31,14 +31,11 @@ struct Talkative : Silent {
     static constexpr Epilogue epilogue{.channel_axis = -1};
     static constexpr ImageLayouts layouts{.inputs = 0b1, .is_preferred = true};
     static constexpr auto autocast = Autocast::wide;
-    static std::optional<BatchIndependence> batch_independence(const Params& p,
-                                                               std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec>) {
+    static std::optional<BatchIndependence> batch_independence(const Params& p, Specs in, Specs) {
         return independent_unless_batch(p.axis, in[0]);
     }
-    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
-                                                     std::span<const TensorSpec> in,
-                                                     std::span<const TensorSpec> out) {
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout, Specs in,
+                                                     Specs out) {
         auto form = form_along_axis(name, p.axis, layout, in, out);
         if (!form) return std::nullopt;
         return PhysicalForm{std::make_shared<const Params>(Params{form->axis}), form->inputs, form->outputs};
@@ -47,9 +44,7 @@ struct Talkative : Silent {
 constexpr OpInfo talkative = define<Talkative>();
 
 struct Holding : Silent {
-    static Footprint footprint(const Params&, std::span<const TensorSpec>, std::span<const TensorSpec>) {
-        return {5, 7};
-    }
+    static Footprint footprint(const Params&, Specs, Specs) { return {5, 7}; }
 };
 constexpr OpInfo holding = define<Holding>();
 

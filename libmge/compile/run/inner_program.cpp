@@ -201,8 +201,7 @@ CompileOptions options_of(const PrepareContext& context, const SurroundingProgra
 }  // namespace
 
 std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& subgraph, const SubgraphUse& use,
-                                                   std::span<const TensorSpec> inputs,
-                                                   const PrepareContext& context) {
+                                                   Specs inputs, const PrepareContext& context) {
     auto& graph = dynamic_cast<const InnerGraph&>(subgraph).graph();
     auto* around = context.select ? context.select->around : nullptr;
     std::optional<SurroundingProgram> of_graph;

@@ -61,7 +61,7 @@ Shape result_shape(const Collective::Params& p, const Shape& x) {
 
 }  // namespace
 
-TensorSpecs Collective::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Collective::infer(const Params& p, Specs in) {
     require_group(p);
     bool has_sum = !is_narrow(in[0].dtype) && in[0].dtype != DType::boolean;
     if (is_reduction(p.mode) && !has_sum)

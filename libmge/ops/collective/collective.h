@@ -53,7 +53,7 @@ struct Collective {
         field<&Params::ranks>("ranks", "Processes of the group, in the order of the group."),
         field<&Params::rank>("rank", "Position of this process in `ranks`."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

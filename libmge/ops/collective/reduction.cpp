@@ -14,7 +14,7 @@ constexpr int64_t most_elements = int64_t(1) << 48;
 // The output of begin_reduction orders the two operators and has no elements.
 TensorSpec token_spec() { return {DType::f32, Shape{0}, {}}; }
 
-void require_reduction(const BeginReduction::Params& p, std::span<const TensorSpec> grads) {
+void require_reduction(const BeginReduction::Params& p, Specs grads) {
     auto fail = [](const std::string& message) {
         throw_user(BeginReduction::name, message, ErrorClass::value);
     };
@@ -43,7 +43,7 @@ void require_reduction(const BeginReduction::Params& p, std::span<const TensorSp
 
 }  // namespace
 
-TensorSpecs BeginReduction::infer(const Params& p, std::span<const TensorSpec> grads) {
+TensorSpecs BeginReduction::infer(const Params& p, Specs grads) {
     require_reduction(p, grads);
     auto is_other = [&](auto& grad) { return !is_float(grad.dtype) || grad.dtype != grads[0].dtype; };
     if (std::ranges::any_of(grads, is_other) || !is_float(p.dtype))
@@ -51,7 +51,7 @@ TensorSpecs BeginReduction::infer(const Params& p, std::span<const TensorSpec> g
     return {token_spec()};
 }
 
-TensorSpecs EndReduction::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs EndReduction::infer(const Params& p, Specs in) {
     TensorSpecs sums;
     for (auto& like : in.subspan(1)) sums.push_back({p.dtype, like.shape, {}});
     return sums;

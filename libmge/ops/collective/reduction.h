@@ -49,7 +49,7 @@ struct BeginReduction {
                               "process has gradients."),
         field<&Params::has_gradients>("has_gradients", "This process has gradients in this backward pass."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<BeginReduction> begin_reduction{};
@@ -71,7 +71,7 @@ struct EndReduction {
         field<&Params::reduction>("reduction", "Its name."),
         field<&Params::dtype>("dtype", "Dtype of the gradients. Their shapes are those of `likes`."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<EndReduction, false> end_reduction{};

@@ -13,7 +13,7 @@ namespace {
 
 // Both branches, or the one that accepts operands of these shapes: whether the other is ever taken is known
 // only at run time, which fails then.
-std::vector<TensorSpecs> possible_results(const Cond::Params& p, std::span<const TensorSpec> operands) {
+std::vector<TensorSpecs> possible_results(const Cond::Params& p, Specs operands) {
     std::vector<TensorSpecs> results;
     std::optional<UserError> problem;
     auto add = [&](std::string_view parameter, const SubgraphRef& graph) {
@@ -32,7 +32,7 @@ std::vector<TensorSpecs> possible_results(const Cond::Params& p, std::span<const
 
 }  // namespace
 
-TensorSpecs Cond::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Cond::infer(const Params& p, Specs in) {
     require_flag(name, "predicate", in[0]);
     auto possible = possible_results(p, in.subspan(1));
     TensorSpecs results = possible.front(), others = possible.back();
@@ -150,7 +150,7 @@ KernelList kernels(Cpu, Cond) {
 }
 
 // The dearer way, of those that can be taken.
-Footprint Cond::footprint(const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+Footprint Cond::footprint(const Params& p, Specs in, Specs) {
     Footprint dearer{0, 0};
     for (auto& graph : {p.then_graph, p.else_graph}) {
         try {

@@ -25,10 +25,9 @@ struct Cond {
                                    "results, of the same dtypes. If the shapes of the graphs differ, "
                                    "shapes of results are known only at run time."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static Footprint footprint(const Params&, std::span<const TensorSpec> in,
-                               std::span<const TensorSpec> out);
+    static Footprint footprint(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Cond, false> cond{};

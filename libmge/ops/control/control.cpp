@@ -18,7 +18,7 @@ void require_graph(std::string_view op, std::string_view name, const SubgraphRef
 }
 
 TensorSpecs infer_graph(std::string_view op, std::string_view name, const SubgraphRef& graph,
-                        std::span<const TensorSpec> operands) {
+                        Specs operands) {
     require_graph(op, name, graph, operands.size());
     try {
         return graph->infer(operands);
@@ -29,8 +29,7 @@ TensorSpecs infer_graph(std::string_view op, std::string_view name, const Subgra
     }
 }
 
-void require_carried(std::string_view op, std::span<const TensorSpec> before,
-                     std::span<const TensorSpec> after) {
+void require_carried(std::string_view op, Specs before, Specs after) {
     if (after.size() < before.size())
         throw_user(op,
                    text("the body gives ", counted(after.size(), "result"), " for ",
@@ -84,7 +83,7 @@ std::string key_of(std::string_view what, const std::vector<size_t>& a, const st
     return key;
 }
 
-std::string specs_text(std::span<const TensorSpec> specs) {
+std::string specs_text(Specs specs) {
     std::string result;
     for (auto& spec : specs) result += text(' ', spec);
     return result;
@@ -119,7 +118,7 @@ size_t loop_slots(std::span<const size_t> bytes) {
     return sum;
 }
 
-std::vector<size_t> bytes_of(std::span<const TensorSpec> specs) {
+std::vector<size_t> bytes_of(Specs specs) {
     std::vector<size_t> bytes;
     for (auto& spec : specs) bytes.push_back(spec.bytes());
     return bytes;

@@ -18,12 +18,10 @@ namespace mge::ops {
 void require_graph(std::string_view op, std::string_view name, const SubgraphRef& graph, size_t operands);
 
 // The results of a graph for the operands. UserError with the operator and the graph's name as prefix.
-TensorSpecs infer_graph(std::string_view op, std::string_view name, const SubgraphRef& graph,
-                        std::span<const TensorSpec> operands);
+TensorSpecs infer_graph(std::string_view op, std::string_view name, const SubgraphRef& graph, Specs operands);
 
 // Refuses a carried value that a step gives another spec.
-void require_carried(std::string_view op, std::span<const TensorSpec> before,
-                     std::span<const TensorSpec> after);
+void require_carried(std::string_view op, Specs before, Specs after);
 
 // Positions in a list, and the tensors at them.
 std::vector<size_t> float_positions(std::span<const Tensor> tensors, std::span<const bool> wanted = {});
@@ -34,7 +32,7 @@ Tensors at(std::span<const Tensor> tensors, const std::vector<size_t>& positions
 // `kept_grads` has those of all carried values, or is empty where no steps are kept.
 std::vector<size_t> with_kept_gradient(std::span<const Tensor> kept_grads, const std::vector<size_t>& floats);
 std::string key_of(std::string_view what, const std::vector<size_t>& a, const std::vector<size_t>& b);
-std::string specs_text(std::span<const TensorSpec> specs);
+std::string specs_text(Specs specs);
 Tensor zeros_like(const Tensor& x);
 void append(Tensors& to, std::span<const Tensor> from);
 
@@ -61,7 +59,7 @@ inline Queue& queue_for(const Launch& launch, DeviceId device) {
 // Memory of a loop: pieces of the workspace begin at multiples of 64.
 inline size_t loop_slot(size_t bytes) { return (bytes + 63) / 64 * 64; }
 size_t loop_slots(std::span<const size_t> bytes);
-std::vector<size_t> bytes_of(std::span<const TensorSpec> specs);
+std::vector<size_t> bytes_of(Specs specs);
 // One of them for each step, along a new first axis.
 TensorSpec stacked(const TensorSpec& spec, const Extent& steps);
 

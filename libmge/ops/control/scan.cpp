@@ -20,7 +20,7 @@ TensorSpec slice_of(const TensorSpec& spec) {
 }
 
 // The number of steps, which may be symbolic.
-Extent length_of(const Scan::Params& p, std::span<const TensorSpec> in) {
+Extent length_of(const Scan::Params& p, Specs in) {
     auto xs = in.subspan(size_t(p.carried), size_t(p.sliced));
     if (xs.empty()) return p.length;
     for (auto& spec : xs) {
@@ -36,18 +36,16 @@ Extent length_of(const Scan::Params& p, std::span<const TensorSpec> in) {
 
 }  // namespace
 
-int64_t scan_length(const Scan::Params& p, std::span<const TensorSpec> in) {
-    return length_of(p, in).number();
-}
+int64_t scan_length(const Scan::Params& p, Specs in) { return length_of(p, in).number(); }
 
-TensorSpecs scan_arguments(const Scan::Params& p, std::span<const TensorSpec> in) {
+TensorSpecs scan_arguments(const Scan::Params& p, Specs in) {
     TensorSpecs arguments(in.begin(), in.end());
     for (size_t i = 0; i < size_t(p.sliced); ++i)
         arguments[size_t(p.carried) + i] = slice_of(in[size_t(p.carried) + i]);
     return arguments;
 }
 
-TensorSpecs Scan::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Scan::infer(const Params& p, Specs in) {
     if (p.carried < 0 || p.sliced < 0 || p.length < 0 || uint64_t(p.carried) > in.size() ||
         uint64_t(p.sliced) > in.size() - size_t(p.carried))
         throw_user(name,
@@ -92,7 +90,7 @@ struct Backward {
         return body->derived(key_of("gradient", of(), wrt()), [&] { return body->gradient(of(), wrt()); });
     }
 
-    SubgraphRef body(std::span<const TensorSpec> specs) const {
+    SubgraphRef body(Specs specs) const {
         return make_subgraph(specs, [&](std::span<const Tensor> in) {
             size_t sums = floats.size(), steps = sums + wanted_constants.size();
             size_t slice_grads = steps + carried + sliced, grads_at = slice_grads + given_slices.size();
@@ -291,7 +289,7 @@ KernelList kernels(Cpu, Scan) {
     return list;
 }
 
-Footprint Scan::footprint(const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+Footprint Scan::footprint(const Params& p, Specs in, Specs) {
     Footprint step = p.body->footprint(scan_arguments(p, in));
     auto steps = double(scan_length(p, in));
     return {steps * *step.operations, steps * *step.bytes};

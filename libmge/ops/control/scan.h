@@ -35,15 +35,14 @@ struct Scan {
                                    "Append the values carried into each step to the results, stacked along "
                                    "a new first axis. The gradient needs them."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static Footprint footprint(const Params&, std::span<const TensorSpec> in,
-                               std::span<const TensorSpec> out);
+    static Footprint footprint(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 // The number of steps, and what the body sees of the operands.
-MGE_API int64_t scan_length(const Scan::Params& params, std::span<const TensorSpec> operands);
-MGE_API TensorSpecs scan_arguments(const Scan::Params& params, std::span<const TensorSpec> operands);
+MGE_API int64_t scan_length(const Scan::Params& params, Specs operands);
+MGE_API TensorSpecs scan_arguments(const Scan::Params& params, Specs operands);
 inline constexpr OpFunction<Scan, false> scan{};
 
 }  // namespace mge::ops

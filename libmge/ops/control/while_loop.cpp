@@ -14,7 +14,7 @@
 
 namespace mge::ops {
 
-TensorSpecs WhileLoop::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs WhileLoop::infer(const Params& p, Specs in) {
     if (p.carried < 1 || size_t(p.carried) > in.size())
         throw_user(name, text("carried is ", p.carried, " of ", counted(in.size(), "operand")),
                    ErrorClass::value);
@@ -61,12 +61,12 @@ struct Backward {
                                       [&] { return g.params.body->gradient(floats, wrt()); });
     }
 
-    SubgraphRef condition(std::span<const TensorSpec> specs) const {
+    SubgraphRef condition(Specs specs) const {
         return make_subgraph(specs, [](std::span<const Tensor> in) -> Tensors {
             return {greater_equal(in[0], zeros_like(in[0]))};
         });
     }
-    SubgraphRef body(std::span<const TensorSpec> specs) const {
+    SubgraphRef body(Specs specs) const {
         return make_subgraph(specs, [&](std::span<const Tensor> in) {
             size_t sums = 1 + floats.size(), steps = sums + wanted.size(), grads_at = steps + carried;
             auto now = [&](const Tensor& kept) {
@@ -239,8 +239,6 @@ KernelList kernels(Cpu, WhileLoop) {
 }
 
 // The number of iterations is known only at run time.
-Footprint WhileLoop::footprint(const Params&, std::span<const TensorSpec>, std::span<const TensorSpec>) {
-    return {};
-}
+Footprint WhileLoop::footprint(const Params&, Specs, Specs) { return {}; }
 
 }  // namespace mge::ops

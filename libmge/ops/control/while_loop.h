@@ -34,10 +34,9 @@ struct WhileLoop {
                                    "a new first axis of size max_steps and padded with zeros. The "
                                    "gradient needs them."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static Footprint footprint(const Params&, std::span<const TensorSpec> in,
-                               std::span<const TensorSpec> out);
+    static Footprint footprint(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<WhileLoop, false> while_loop{};

@@ -46,7 +46,7 @@ Linspace::Params Linspace::resolve(const Params& p, std::span<const Tensor> valu
     return {p.start, p.stop, truncate_to_i64(number(name, "count", values, 0, double(p.num)))};
 }
 
-TensorSpecs Arange::infer(const Params& p, std::span<const TensorSpec>) {
+TensorSpecs Arange::infer(const Params& p, Specs) {
     constexpr double most = double(int64_t(1) << 59);
     double count = std::ceil((p.stop - p.start) / p.step);
     if (p.step == 0 || !(count < most))
@@ -57,7 +57,7 @@ TensorSpecs Arange::infer(const Params& p, std::span<const TensorSpec>) {
     return {{p.dtype, {int64_t(std::max(0.0, count))}, {}}};
 }
 
-TensorSpecs Linspace::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Linspace::infer(const Params& p, Specs in) {
     for (size_t i = 0; i < in.size(); ++i)
         if (!in[i].is_absent()) check_number(name, i ? "last" : "first", in[i]);
     if (p.num < 0) throw_user(name, text("num is ", p.num, ", it must not be negative"), ErrorClass::value);

@@ -26,7 +26,7 @@ struct Arange {
         field<&Params::dtype>("dtype", "Dtype of the result."));
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     MGE_API static const OpInfo info;
 };
@@ -48,7 +48,7 @@ struct Linspace {
         field<&Params::num>("num", "Number of values, 0 or more; replaced by `count` if it is given."));
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Eye::infer(const Params& p, std::span<const TensorSpec>) {
+TensorSpecs Eye::infer(const Params& p, Specs) {
     if (p.n < 0 || p.m < -1)
         throw_user(
             name, text(counted(p.n, "row"), " and ", counted(p.m, "column"), ": counts must not be negative"),

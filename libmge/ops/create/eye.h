@@ -22,7 +22,7 @@ struct Eye {
                    field<&Params::m>("m", "Number of columns; -1: as many as rows."),
                    field<&Params::dtype>("dtype", "Dtype of the result."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Eye> eye{};

@@ -3,7 +3,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Full::infer(const Params& p, std::span<const TensorSpec>) {
+TensorSpecs Full::infer(const Params& p, Specs) {
     if (p.dtype == DType::none) throw_user(name, "needs a dtype", ErrorClass::type);
     return {{p.dtype, Shape(p.shape), {}}};
 }
@@ -13,8 +13,6 @@ Full::Params Full::resolve(const Params& p, std::span<const Tensor> values) {
     return {host_values(values[0]), p.value, p.dtype};
 }
 
-TensorSpecs FullLike::infer(const Params&, std::span<const TensorSpec> in) {
-    return {{in[0].dtype, in[0].shape, {}}};
-}
+TensorSpecs FullLike::infer(const Params&, Specs in) { return {{in[0].dtype, in[0].shape, {}}}; }
 
 }  // namespace mge::ops

@@ -24,7 +24,7 @@ struct Full {
                    field<&Params::value>("value", "Value of every element, converted to the dtype."),
                    field<&Params::dtype>("dtype", "Dtype of the result."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     MGE_API static const OpInfo info;
 };
@@ -46,7 +46,7 @@ struct FullLike {
     static constexpr auto fields =
         field_list(field<&Params::value>("value", "Value of every element, converted to the dtype."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<FullLike> full_like{};

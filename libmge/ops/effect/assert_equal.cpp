@@ -11,7 +11,7 @@
 
 namespace mge::ops {
 
-TensorSpecs AssertEqual::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs AssertEqual::infer(const Params&, Specs in) {
     if (!(in[0].shape == in[1].shape))
         throw_user(name, text("the shapes differ: ", in[0].shape, " and ", in[1].shape), ErrorClass::runtime);
     return {{DType::f32, Shape{}, {}}};

@@ -32,7 +32,7 @@ struct AssertEqual {
     // Two magnitudes, the smaller, at least 1, difference, its magnitude, quotient, the largest.
     static constexpr PerInputElement operations{8};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AssertEqual> assert_equal{};

@@ -26,9 +26,7 @@ Tensor Hswish::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     slope = where(less(x, constant_like(x, -3)), constant_like(x, 0), slope);
     return mul(dy, where(greater(x, constant_like(x, 3)), constant_like(x, 1), slope));
 }
-TensorSpecs LeakyRelu::infer(const Params&, std::span<const TensorSpec> in) {
-    return infer_elementwise(name, in, accepted, false);
-}
+TensorSpecs LeakyRelu::infer(const Params&, Specs in) { return infer_elementwise(name, in, accepted, false); }
 Tensors LeakyRelu::gradient(const GradientContext<Params>& g) {
     const Tensor &x = g.input("x"), &dy = g.output_grad();
     Tensor scaled = mul(dy, constant_like(dy, g.params.slope));

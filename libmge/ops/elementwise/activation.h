@@ -56,7 +56,7 @@ struct LeakyRelu {
     };
     static constexpr auto fields = field_list(field<&Params::slope>("slope", "Factor of negative values."));
     static constexpr Accepts accepted = Accepts::floats;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -7,9 +7,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Clip::infer(const Params&, std::span<const TensorSpec> in) {
-    return infer_elementwise(name, in, accepted, false);
-}
+TensorSpecs Clip::infer(const Params&, Specs in) { return infer_elementwise(name, in, accepted, false); }
 
 // Flows where x itself came out, the bounds included.
 Tensors Clip::gradient(const GradientContext<Params>& g) {

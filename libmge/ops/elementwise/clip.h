@@ -26,7 +26,7 @@ struct Clip {
                                               field<&Params::upper>("upper", "Largest value of the result."),
                                               field<&Params::keeps_nan>("keeps_nan", keeps_nan_doc));
     static constexpr Accepts accepted = Accepts::numbers;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

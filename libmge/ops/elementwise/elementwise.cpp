@@ -41,8 +41,7 @@ bool is_surely_unbroadcast(const Tensor& grad, const Tensor& input) {
 
 }  // namespace
 
-TensorSpecs infer_elementwise(std::string_view name, std::span<const TensorSpec> inputs, Accepts accepts,
-                              bool gives_bool) {
+TensorSpecs infer_elementwise(std::string_view name, Specs inputs, Accepts accepts, bool gives_bool) {
     TensorSpec out{gives_bool ? DType::boolean : inputs[0].dtype, inputs[0].shape, {}};
     for (auto& input : inputs) {
         if (!is_accepted(input.dtype, accepts))

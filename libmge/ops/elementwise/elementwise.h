@@ -13,8 +13,7 @@ namespace mge::ops {
 enum class Accepts : uint8_t { floats, integers, numbers, bools, all };
 
 // Output: the broadcast shape; the inputs' dtype, or bool. UserError for a dtype that is not accepted.
-MGE_API TensorSpecs infer_elementwise(std::string_view name, std::span<const TensorSpec> inputs,
-                                      Accepts accepts, bool gives_bool);
+MGE_API TensorSpecs infer_elementwise(std::string_view name, Specs inputs, Accepts accepts, bool gives_bool);
 
 // `value` as a rank-0 tensor of x's dtype and device, to calculate with.
 MGE_API Tensor constant_like(const Tensor& x, double value);
@@ -42,7 +41,7 @@ struct Unary {
     static constexpr auto fields = no_fields;
     static constexpr Accepts accepted = accepts;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) {
+    static TensorSpecs infer(const Params&, Specs in) {
         return infer_elementwise(O::name, in, accepts, gives_bool);
     }
     // T: asked when gradient is used, as O is not complete before.
@@ -66,7 +65,7 @@ struct Binary {
     static constexpr auto fields = no_fields;
     static constexpr Accepts accepted = accepts;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) {
+    static TensorSpecs infer(const Params&, Specs in) {
         return infer_elementwise(O::name, in, accepts, gives_bool);
     }
     template <class T = O>

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Where::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs Where::infer(const Params&, Specs in) {
     if (in[0].dtype != DType::boolean)
         throw_user(name, text("the mask must be bool, got ", in[0].dtype), ErrorClass::value);
     auto out = infer_elementwise(name, in, Accepts::all, false);

@@ -8,7 +8,7 @@
 
 namespace mge::ops {
 
-TensorSpecs CondTake::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs CondTake::infer(const Params&, Specs in) {
     if (in[1].dtype != DType::boolean)
         throw_user(name, text("mask must be bool, got ", in[1].dtype), ErrorClass::value);
     if (!(in[0].shape == in[1].shape))

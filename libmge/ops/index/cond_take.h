@@ -18,7 +18,7 @@ struct CondTake {
     static constexpr auto fields = no_fields;
     static constexpr UnknownOperations operations{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static std::vector<Shape> shapes_of_items(const Shape&, const Extent& count) {
         return {Shape{count.raw()}, Shape{count.raw()}};
     }

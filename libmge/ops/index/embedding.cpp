@@ -11,7 +11,7 @@ void check_index(std::string_view who, const TensorSpec& index) {
 
 }  // namespace
 
-TensorSpecs Embedding::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs Embedding::infer(const Params&, Specs in) {
     check_index(name, in[1]);
     if (in[0].shape.rank() != 2)
         throw_user(name, text("the weight needs rank 2 (rows, width), got ", in[0].shape), ErrorClass::value);
@@ -20,7 +20,7 @@ TensorSpecs Embedding::infer(const Params&, std::span<const TensorSpec> in) {
     return {{in[0].dtype, shape, {}}};
 }
 
-TensorSpecs EmbeddingBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs EmbeddingBackward::infer(const Params& p, Specs in) {
     check_index(name, in[0]);
     auto &index = in[0].shape, &dy = in[1].shape;
     Shape expected = index;
@@ -42,9 +42,6 @@ Tensors EmbeddingBackward::gradient(const GradientContext<Params>& g) {
     return g.result({{"dy", embedding(g.output_grad(), g.input("index"))}});
 }
 
-double EmbeddingBackward::operations(const Params&, std::span<const TensorSpec> in,
-                                     std::span<const TensorSpec>) {
-    return element_count(in[1]);
-}
+double EmbeddingBackward::operations(const Params&, Specs in, Specs) { return element_count(in[1]); }
 
 }  // namespace mge::ops

@@ -16,7 +16,7 @@ struct Embedding {
     using Params = NoParams;
     static constexpr auto fields = no_fields;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -38,9 +38,9 @@ struct EmbeddingBackward {
         field_list(field<&Params::num_embeddings>("num_embeddings", "Number of rows of the weight."));
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<EmbeddingBackward> embedding_backward{};

@@ -20,7 +20,7 @@ void check_index(std::string_view who, int64_t axis, const TensorSpec& x, const 
                    ErrorClass::value);
 }
 
-TensorSpecs infer_scatter(std::string_view who, const Gather::Params& p, std::span<const TensorSpec> in) {
+TensorSpecs infer_scatter(std::string_view who, const Gather::Params& p, Specs in) {
     check_index(who, p.axis, in[0], in[1]);
     if (!can_be_same(who, in[1].shape, in[2].shape))
         throw_user(who, text("index ", in[1].shape, " and source ", in[2].shape, " differ in shape"),
@@ -30,14 +30,12 @@ TensorSpecs infer_scatter(std::string_view who, const Gather::Params& p, std::sp
 
 }  // namespace
 
-TensorSpecs Gather::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Gather::infer(const Params& p, Specs in) {
     check_index(name, p.axis, in[0], in[1]);
     return {{in[0].dtype, in[1].shape, {}}};
 }
-TensorSpecs Scatter::infer(const Params& p, std::span<const TensorSpec> in) {
-    return infer_scatter(name, p, in);
-}
-TensorSpecs ScatterAdd::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Scatter::infer(const Params& p, Specs in) { return infer_scatter(name, p, in); }
+TensorSpecs ScatterAdd::infer(const Params& p, Specs in) {
     if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum", ErrorClass::type);
     return infer_scatter(name, p, in);
 }

@@ -24,7 +24,7 @@ struct Gather {
     static constexpr auto fields = field_list(
         field<&Params::axis>("axis", "Axis that the index replaces; negative counts from the end."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -43,7 +43,7 @@ struct Scatter {
     using Params = Gather::Params;
     static constexpr auto fields = Gather::fields;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -62,7 +62,7 @@ struct ScatterAdd {
     using Params = Gather::Params;
     static constexpr auto fields = Gather::fields;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

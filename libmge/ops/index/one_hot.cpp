@@ -22,7 +22,7 @@ Shape picked_shape(std::string_view who, int64_t axis, const TensorSpec& x, cons
 
 }  // namespace
 
-TensorSpecs OneHot::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs OneHot::infer(const Params& p, Specs in) {
     if (in[0].dtype != DType::i32)
         throw_user(name, text("the index must be int32, got ", in[0].dtype), ErrorClass::type);
     if (p.num_classes < 1)
@@ -32,11 +32,11 @@ TensorSpecs OneHot::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{in[0].dtype, shape, {}}};
 }
 
-TensorSpecs IndexingOneHot::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs IndexingOneHot::infer(const Params& p, Specs in) {
     return {{in[0].dtype, picked_shape(name, p.axis, in[0], in[1]), {}}};
 }
 
-TensorSpecs IndexingSetOneHot::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs IndexingSetOneHot::infer(const Params& p, Specs in) {
     Shape picked = picked_shape(name, p.axis, in[0], in[1]);
     if (!can_be_same(name, in[2].shape, picked))
         throw_user(name, text("value has shape ", in[2].shape, ", expected ", picked), ErrorClass::value);

@@ -22,7 +22,7 @@ struct OneHot {
     static constexpr auto fields =
         field_list(field<&Params::num_classes>("num_classes", "Size of the new axis; above 0."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<OneHot> one_hot{};
@@ -41,7 +41,7 @@ struct IndexingOneHot {
     static constexpr auto fields = field_list(
         field<&Params::axis>("axis", "Axis that is indexed. The shape of index consists of the other axes."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -60,7 +60,7 @@ struct IndexingSetOneHot {
     using Params = IndexingOneHot::Params;
     static constexpr auto fields = IndexingOneHot::fields;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

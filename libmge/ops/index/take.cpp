@@ -10,7 +10,7 @@
 namespace mge::ops {
 namespace {
 
-TensorSpecs infer_change(std::string_view who, const Take::Params& p, std::span<const TensorSpec> in) {
+TensorSpecs infer_change(std::string_view who, const Take::Params& p, Specs in) {
     auto places = take_shape(who, p, in[0].shape, in.subspan(2));
     check_value_shape(who, in[1].shape, places.result);
     return {in[0]};
@@ -31,8 +31,7 @@ Tensor take_value_gradient(const GradientContext<Params>& g) {
 
 }  // namespace
 
-TakeShape take_shape(std::string_view who, const Take::Params& p, const Shape& x,
-                     std::span<const TensorSpec> indices) {
+TakeShape take_shape(std::string_view who, const Take::Params& p, const Shape& x, Specs indices) {
     if (p.axes.size() != indices.size() || indices.empty())
         throw_user(who,
                    text("got ", counted(indices.size(), "index tensor"), " for ",
@@ -60,13 +59,11 @@ TakeShape take_shape(std::string_view who, const Take::Params& p, const Shape& x
     return take;
 }
 
-TensorSpecs Take::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Take::infer(const Params& p, Specs in) {
     return {{in[0].dtype, take_shape(name, p, in[0].shape, in.subspan(1)).result, {}}};
 }
-TensorSpecs SetTake::infer(const Params& p, std::span<const TensorSpec> in) {
-    return infer_change(name, p, in);
-}
-TensorSpecs AddTake::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs SetTake::infer(const Params& p, Specs in) { return infer_change(name, p, in); }
+TensorSpecs AddTake::infer(const Params& p, Specs in) {
     if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum", ErrorClass::type);
     return infer_change(name, p, in);
 }

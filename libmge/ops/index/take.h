@@ -26,7 +26,7 @@ struct Take {
     };
     static constexpr auto fields = field_list(field<&Params::axes>("axes", take_axes_doc));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -46,7 +46,7 @@ struct SetTake {
     using Params = Take::Params;
     static constexpr auto fields = field_list(field<&Params::axes>("axes", take_axes_doc));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -66,7 +66,7 @@ struct AddTake {
     using Params = Take::Params;
     static constexpr auto fields = field_list(field<&Params::axes>("axes", take_axes_doc));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -79,7 +79,6 @@ struct TakeShape {
     Shape result;
     int indices_at = 0;  // axis of the result where their shape starts
 };
-MGE_API TakeShape take_shape(std::string_view who, const Take::Params& params, const Shape& x,
-                             std::span<const TensorSpec> indices);
+MGE_API TakeShape take_shape(std::string_view who, const Take::Params& params, const Shape& x, Specs indices);
 
 }  // namespace mge::ops

@@ -6,7 +6,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Matinv::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs Matinv::infer(const Params&, Specs in) {
     auto& shape = in[0].shape;
     int rank = shape.rank();
     if (rank < 2 || !can_be_equal(name, shape.extent(rank - 1), shape.extent(rank - 2)))
@@ -23,7 +23,7 @@ Tensors Matinv::gradient(const GradientContext<Params>& g) {
 }
 
 // Each of n pivots takes a multiply-add for every element of its matrix.
-double Matinv::operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+double Matinv::operations(const Params&, Specs in, Specs) {
     auto& x = in[0].shape;
     return 2 * double(x[x.rank() - 1]) * element_count(in[0]);
 }

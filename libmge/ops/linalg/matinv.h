@@ -17,9 +17,9 @@ struct Matinv {
     static constexpr auto fields = no_fields;
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Matinv> matinv{};

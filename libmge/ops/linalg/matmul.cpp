@@ -74,7 +74,7 @@ Tensor gradient_of_b(const Matrices& x) {
     return matmul(x.a, x.dy, {.transpose_a = !x.transpose_a});
 }
 
-void check_operands(const TensorSpec& out, std::span<const TensorSpec> in) {
+void check_operands(const TensorSpec& out, Specs in) {
     if (in.size() > 2 && !in[2].is_absent()) {
         Extent n = out.shape.rank() ? out.shape.extent(out.shape.rank() - 1) : 1;
         auto& bias = in[2].shape;
@@ -90,7 +90,7 @@ void check_operands(const TensorSpec& out, std::span<const TensorSpec> in) {
 
 }  // namespace
 
-TensorSpecs Matmul::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Matmul::infer(const Params& p, Specs in) {
     TensorSpec out{result_dtype(in[0].dtype), matmul_shape(p, in[0].shape, in[1].shape), {}};
     check_operands(out, in);
     return {out};
@@ -119,7 +119,7 @@ Tensors Matmul::gradient(const GradientContext<Params>& g) {
     return result;
 }
 
-double Matmul::operations(const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec> out) {
+double Matmul::operations(const Params& p, Specs in, Specs out) {
     auto& a = in[0].shape;
     int k_axis = a.rank() > 1 && p.transpose_a ? a.rank() - 2 : a.rank() - 1;
     // Bias and residual add once per element each.
@@ -129,8 +129,7 @@ double Matmul::operations(const Params& p, std::span<const TensorSpec> in, std::
 
 // The first axis of `a` is that of the result, unless a is a transposed matrix or there is a larger batch.
 // Beside a single matrix of rows, b is one matrix for all of them; the bias is one for all anyway.
-std::optional<BatchIndependence> Matmul::batch_independence(const Params& p, std::span<const TensorSpec> in,
-                                                            std::span<const TensorSpec> out) {
+std::optional<BatchIndependence> Matmul::batch_independence(const Params& p, Specs in, Specs out) {
     int rank = in[0].shape.rank();
     if (rank < 2 || rank != out[0].shape.rank() || (rank == 2 && p.transpose_a)) return std::nullopt;
     return BatchIndependence{.shared_inputs = rank == 2 ? 0b0110u : 0b0100u, .shares_times = true};

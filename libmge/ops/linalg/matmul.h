@@ -29,11 +29,10 @@ struct Matmul {
         field<&Params::activation>("activation", activation_doc));
     static constexpr Epilogue epilogue{.channel_axis = -1};
     static constexpr auto autocast = Autocast::narrow;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
-    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Matmul> matmul{};

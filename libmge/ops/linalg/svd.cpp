@@ -12,7 +12,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Svd::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs Svd::infer(const Params&, Specs in) {
     auto& x = in[0].shape;
     int rank = x.rank();
     if (rank < 2) throw_user(name, text("x must be matrices (..., m, n), got shape ", x));

@@ -3,9 +3,7 @@
 
 namespace mge::ops {
 
-TensorSpecs ToDevice::infer(const Params&, std::span<const TensorSpec> in) {
-    return {{in[0].dtype, in[0].shape, {}}};
-}
+TensorSpecs ToDevice::infer(const Params&, Specs in) { return {{in[0].dtype, in[0].shape, {}}}; }
 
 Tensors ToDevice::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", to_device(g.output_grad(), {.device = g.input("x").device()})}});

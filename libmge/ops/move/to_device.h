@@ -20,7 +20,7 @@ struct ToDevice {
 
     static constexpr OpTraits traits{.of_every_device = true};
     static DeviceId place(const Params& p) { return p.device; }
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -5,7 +5,7 @@ namespace mge::ops {
 
 namespace {
 
-void check_inputs(std::string_view who, const CtcLoss::Params& p, std::span<const TensorSpec> in) {
+void check_inputs(std::string_view who, const CtcLoss::Params& p, Specs in) {
     auto& x = in[0];
     if (x.dtype != DType::f32) throw_user(who, text("x must be float32, got ", x.dtype), ErrorClass::type);
     if (x.shape.rank() != 3)
@@ -30,7 +30,7 @@ void check_inputs(std::string_view who, const CtcLoss::Params& p, std::span<cons
 
 }  // namespace
 
-TensorSpecs CtcLoss::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs CtcLoss::infer(const Params& p, Specs in) {
     check_inputs(name, p, in);
     return {{DType::f32, {in[0].shape[1]}, {}}};
 }
@@ -41,7 +41,7 @@ Tensors CtcLoss::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", dx}});
 }
 
-TensorSpecs CtcLossBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs CtcLossBackward::infer(const Params& p, Specs in) {
     check_inputs(name, p, in);
     if (in[4].dtype != DType::f32 || in[4].shape != Shape{in[0].shape[1]})
         throw_user(name, text("dloss must be float32 of shape ", Shape{in[0].shape[1]}, ", got ", in[4].dtype,
@@ -52,19 +52,16 @@ TensorSpecs CtcLossBackward::infer(const Params& p, std::span<const TensorSpec> 
 namespace {
 
 // The places of labels and of the blanks around them at all steps; those that padding adds count as well.
-double lattice_size(std::span<const TensorSpec> in) {
+double lattice_size(Specs in) {
     return double(in[0].shape[0]) * (2 * element_count(in[2]) + double(in[0].shape[1]));
 }
 
 }  // namespace
 
 // Each place sums up to three that it comes from, and multiplies by a probability.
-double CtcLoss::operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
-    return 3 * lattice_size(in);
-}
+double CtcLoss::operations(const Params&, Specs in, Specs) { return 3 * lattice_size(in); }
 // Forwards and backwards; both meet in a product and a sum, and each element of x divides.
-double CtcLossBackward::operations(const Params&, std::span<const TensorSpec> in,
-                                   std::span<const TensorSpec> out) {
+double CtcLossBackward::operations(const Params&, Specs in, Specs out) {
     return 8 * lattice_size(in) + element_count(out);
 }
 

@@ -23,9 +23,9 @@ struct CtcLoss {
     static constexpr auto fields = field_list(field<&Params::blank>("blank", "Index of the blank class."));
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<CtcLoss> ctc_loss{};
@@ -42,8 +42,8 @@ struct CtcLossBackward {
     static constexpr bool stops_gradient = true;
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static TensorSpecs infer(const Params&, Specs);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<CtcLossBackward> ctc_loss_backward{};

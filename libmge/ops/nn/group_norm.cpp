@@ -48,7 +48,7 @@ Tensor grouped(const Tensor& x, const Tensor& like, int64_t groups) {
 
 }  // namespace
 
-TensorSpecs GroupNorm::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs GroupNorm::infer(const Params& p, Specs in) {
     return row_norm_specs(name, inputs, in, group_shapes(name, in[0], p.groups));
 }
 
@@ -63,7 +63,7 @@ Tensors GroupNorm::gradient(const GradientContext<Params>& g) {
                      {"bias", g.input("bias") ? grads[2] : Tensor()}});
 }
 
-TensorSpecs GroupNormBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs GroupNormBackward::infer(const Params& p, Specs in) {
     return row_norm_backward_specs(name, inputs, in, group_shapes(name, in[0], p.groups));
 }
 

@@ -26,7 +26,7 @@ struct GroupNorm {
     static constexpr PerInputElement operations{7};
     static constexpr AlwaysIndependent batch_independence{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -52,7 +52,7 @@ struct GroupNormBackward {
     static constexpr PerInputElement operations{7};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -24,7 +24,7 @@ RowNormShapes split_shape(std::string_view who, const TensorSpec& x, int axes) {
 
 }  // namespace
 
-TensorSpecs LayerNorm::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs LayerNorm::infer(const Params& p, Specs in) {
     return row_norm_specs(name, inputs, in, split_shape(name, in[0], p.axes));
 }
 
@@ -39,7 +39,7 @@ Tensors LayerNorm::gradient(const GradientContext<Params>& g) {
                      {"bias", g.input("bias") ? grads[2] : Tensor()}});
 }
 
-TensorSpecs LayerNormBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs LayerNormBackward::infer(const Params& p, Specs in) {
     return row_norm_backward_specs(name, inputs, in, split_shape(name, in[0], p.axes));
 }
 
@@ -65,9 +65,7 @@ Tensors LayerNormBackward::gradient(const GradientContext<Params>& g) {
     return in_form_of_inputs(grads, g.inputs);
 }
 
-std::optional<BatchIndependence> LayerNorm::batch_independence(const Params& p,
-                                                               std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec>) {
+std::optional<BatchIndependence> LayerNorm::batch_independence(const Params& p, Specs in, Specs) {
     return p.axes < in[0].shape.rank() ? std::optional(BatchIndependence{}) : std::nullopt;
 }
 

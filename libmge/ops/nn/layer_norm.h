@@ -25,10 +25,9 @@ struct LayerNorm {
     // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
     static constexpr PerInputElement operations{7};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec> out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<LayerNorm, false> layer_norm{};
@@ -53,7 +52,7 @@ struct LayerNormBackward {
     static constexpr PerInputElement operations{7};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -12,16 +12,16 @@ struct RowNormShapes {
 };
 
 // From x, weight and bias.
-inline TensorSpecs row_norm_specs(std::string_view who, std::span<const InputInfo> inputs,
-                                  std::span<const TensorSpec> in, const RowNormShapes& shapes) {
+inline TensorSpecs row_norm_specs(std::string_view who, std::span<const InputInfo> inputs, Specs in,
+                                  const RowNormShapes& shapes) {
     for (size_t i = 1; i < in.size(); ++i) check_shape(who, inputs[i].name, in[i], shapes.factor);
     TensorSpec statistics{DType::f32, shapes.statistics, {}};
     return {{in[0].dtype, in[0].shape, {}}, statistics, statistics};
 }
 
 // From x, dy, mean, inv_std, weight, dmean and dinv_std.
-inline TensorSpecs row_norm_backward_specs(std::string_view who, std::span<const InputInfo> inputs,
-                                           std::span<const TensorSpec> in, const RowNormShapes& shapes) {
+inline TensorSpecs row_norm_backward_specs(std::string_view who, std::span<const InputInfo> inputs, Specs in,
+                                           const RowNormShapes& shapes) {
     constexpr size_t weight = 4;
     check_shape(who, inputs[1].name, in[1], in[0].shape);
     for (size_t i = 2; i < in.size(); ++i)

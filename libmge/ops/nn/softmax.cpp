@@ -7,7 +7,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Softmax::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Softmax::infer(const Params& p, Specs in) {
     normalize_axis(name, p.axis, in[0].shape.rank());
     if (!is_float(in[0].dtype))
         throw_user(name, text("x must be floating, got ", in[0].dtype), ErrorClass::type);

@@ -28,11 +28,9 @@ struct Softmax {
     // Losses are made of the logarithm.
     static constexpr CastTo cast_to(const Params& p) { return p.log ? CastTo::high : CastTo::as_given; }
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<BatchIndependence> batch_independence(const Params& p,
-                                                               std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec>) {
+    static std::optional<BatchIndependence> batch_independence(const Params& p, Specs in, Specs) {
         return independent_unless_batch(p.axis, in[0]);
     }
     MGE_API static const OpInfo info;

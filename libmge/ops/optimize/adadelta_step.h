@@ -31,7 +31,7 @@ struct AdadeltaStep {
     static constexpr PerInputElement operations{16};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdadeltaStep, false> adadelta_step{};

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs AdagradStep::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs AdagradStep::infer(const Params&, Specs in) {
     check_parameter(name, in[0]);
     check_like_parameter(name, "grad", in[1], in[0]);
     check_like_parameter(name, "square_sum", in[2], in[0]);

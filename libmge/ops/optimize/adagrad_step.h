@@ -29,7 +29,7 @@ struct AdagradStep {
     static constexpr PerInputElement operations{7};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdagradStep, false> adagrad_step{};

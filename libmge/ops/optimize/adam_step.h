@@ -34,7 +34,7 @@ struct AdamStep {
     static constexpr PerInputElement operations{12};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdamStep, false> adam_step{};

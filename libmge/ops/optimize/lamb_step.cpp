@@ -5,8 +5,6 @@
 
 namespace mge::ops {
 
-TensorSpecs LambStep::infer(const Params&, std::span<const TensorSpec> in) {
-    return specs_with_moments(name, in);
-}
+TensorSpecs LambStep::infer(const Params&, Specs in) { return specs_with_moments(name, in); }
 
 }  // namespace mge::ops

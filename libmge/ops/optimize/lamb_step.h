@@ -35,7 +35,7 @@ struct LambStep {
     static constexpr PerInputElement operations{22};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<LambStep, false> lamb_step{};

@@ -21,7 +21,7 @@ void check_one_number(std::string_view op, std::string_view input, const TensorS
         throw_user(op, text(input, " is ", scalar, ", expected one float32 number"));
 }
 
-TensorSpecs specs_with_moments(std::string_view op, std::span<const TensorSpec> in) {
+TensorSpecs specs_with_moments(std::string_view op, Specs in) {
     check_parameter(op, in[0]);
     check_like_parameter(op, "grad", in[1], in[0]);
     check_like_parameter(op, "exp_avg", in[2], in[0]);

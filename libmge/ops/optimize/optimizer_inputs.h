@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <span>
 #include <string_view>
 
 #include "libmge/tensor/spec.h"
@@ -15,6 +14,6 @@ void check_one_number(std::string_view op, std::string_view input, const TensorS
 
 // The shape rule of steps that go by two moments of gradients: of the parameter, its gradient, the moments,
 // the count of steps and their size.
-TensorSpecs specs_with_moments(std::string_view op, std::span<const TensorSpec> in);
+TensorSpecs specs_with_moments(std::string_view op, Specs in);
 
 }  // namespace mge::ops

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs SgdStep::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs SgdStep::infer(const Params& p, Specs in) {
     check_parameter(name, in[0]);
     check_like_parameter(name, "grad", in[1], in[0]);
     if (!in[2].is_absent()) check_like_parameter(name, "velocity", in[2], in[0]);

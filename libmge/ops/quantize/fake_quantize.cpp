@@ -11,7 +11,7 @@
 
 namespace mge::ops {
 
-TensorSpecs FakeQuantize::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs FakeQuantize::infer(const Params& p, Specs in) {
     if (in[0].dtype != DType::f32)
         throw_user(name, text("x must be float32, got ", in[0].dtype), ErrorClass::runtime);
     if (p.lower > p.upper)

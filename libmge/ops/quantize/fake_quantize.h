@@ -34,7 +34,7 @@ struct FakeQuantize {
         field<&Params::learning>("learning", "Gradient of the scale: none, by_rounded or by_exact."));
     // Quotient, rounding, two comparisons, two sums and a product.
     static constexpr PerInputElement operations{7};
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

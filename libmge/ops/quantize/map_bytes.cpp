@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs MapBytes::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs MapBytes::infer(const Params&, Specs in) {
     if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype))
         throw_user(name, text("maps uint8 or int8 to uint8 or int8, got ", in[0].dtype, " and ", in[1].dtype),
                    ErrorClass::type);

@@ -20,10 +20,9 @@ struct MapBytes {
     static constexpr auto fields = no_fields;
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     static constexpr PerInputElement operations{1};
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
-    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
-                                                     std::span<const TensorSpec> in,
-                                                     std::span<const TensorSpec> out) {
+    static TensorSpecs infer(const Params&, Specs);
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout, Specs in,
+                                                     Specs out) {
         auto form = elementwise_form(std::make_shared<const Params>(p), layout, in.first(1), out);
         if (form) form->inputs.push_back(in[1]);
         return form;

@@ -6,11 +6,11 @@
 namespace mge::ops {
 namespace {
 
-TensorSpec zero_point_of(std::span<const TensorSpec> in) { return in.size() > 2 ? in[2] : TensorSpec{}; }
+TensorSpec zero_point_of(Specs in) { return in.size() > 2 ? in[2] : TensorSpec{}; }
 
 }  // namespace
 
-TensorSpecs Quantize::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Quantize::infer(const Params& p, Specs in) {
     if (in[0].dtype != DType::f32)
         throw_user(name, text("x must be float32, got ", in[0].dtype), ErrorClass::type);
     step_range(name, p.dtype, p.lower, p.upper);
@@ -18,7 +18,7 @@ TensorSpecs Quantize::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{p.dtype, in[0].shape, {}}};
 }
 
-TensorSpecs Dequantize::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs Dequantize::infer(const Params&, Specs in) {
     if (!holds_steps(in[0].dtype))
         throw_user(name, text("x must be quantised values of uint8, int8 or int32, got ", in[0].dtype),
                    ErrorClass::type);

@@ -33,10 +33,9 @@ struct Quantize {
                                  "of the scale; half_even rounds ties to even and divides x by the scale."));
     // Product, sum, rounding and two comparisons.
     static constexpr PerInputElement operations{5};
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
-    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
-                                                     std::span<const TensorSpec> in,
-                                                     std::span<const TensorSpec> out) {
+    static TensorSpecs infer(const Params&, Specs);
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout, Specs in,
+                                                     Specs out) {
         return elementwise_form(std::make_shared<const Params>(p), layout, in, out);
     }
     MGE_API static const OpInfo info;
@@ -53,10 +52,9 @@ struct Dequantize {
     static constexpr auto fields = no_fields;
     // Difference and product.
     static constexpr PerInputElement operations{2};
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
-    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
-                                                     std::span<const TensorSpec> in,
-                                                     std::span<const TensorSpec> out) {
+    static TensorSpecs infer(const Params&, Specs);
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout, Specs in,
+                                                     Specs out) {
         return elementwise_form(std::make_shared<const Params>(p), layout, in, out);
     }
     MGE_API static const OpInfo info;

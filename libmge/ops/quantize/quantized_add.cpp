@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs QuantizedAdd::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs QuantizedAdd::infer(const Params& p, Specs in) {
     if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype) || !is_byte(p.dtype))
         throw_user(name,
                    text("takes and returns quantised values of uint8 or int8, got ", in[0].dtype, ", ",

@@ -36,10 +36,9 @@ struct QuantizedAdd {
         field<&Params::rounding>("rounding", "Rounding of ties, half_away or half_even, as in quantize."));
     // Two differences and products, their sum, a product, rounding, a sum and three comparisons.
     static constexpr PerInputElement operations{6};
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
-    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
-                                                     std::span<const TensorSpec> in,
-                                                     std::span<const TensorSpec> out) {
+    static TensorSpecs infer(const Params&, Specs);
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout, Specs in,
+                                                     Specs out) {
         return elementwise_form(std::make_shared<const Params>(p), layout, in, out);
     }
     MGE_API static const OpInfo info;

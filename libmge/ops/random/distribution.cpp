@@ -5,14 +5,14 @@
 
 namespace mge::ops {
 
-TensorSpecs Uniform::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Uniform::infer(const Params& p, Specs in) {
     check_random_state(name, in[0]);
     if (!(p.low < p.high))
         throw_user(name, text("low ", p.low, " is not below high ", p.high), ErrorClass::assertion);
     return {{DType::f32, Shape(p.shape), {}}};
 }
 
-TensorSpecs Normal::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Normal::infer(const Params& p, Specs in) {
     check_random_state(name, in[0]);
     if (!(p.std >= 0)) throw_user(name, text("std ", p.std, " is negative"), ErrorClass::assertion);
     return {{DType::f32, Shape(p.shape), {}}};

@@ -6,7 +6,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Dropout::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Dropout::infer(const Params& p, Specs in) {
     check_random_state(name, in[1]);
     if (!is_float(in[0].dtype))
         throw_user(name, text("x must be floating, got ", in[0].dtype), ErrorClass::type);

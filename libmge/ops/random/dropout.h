@@ -22,7 +22,7 @@ struct Dropout {
         "probability", "Probability that an element is set to 0; at least 0 and below 1."));
     static constexpr UnknownOperations operations{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -7,7 +7,7 @@ namespace mge::ops {
 
 namespace {
 
-TensorSpecs one_for_each_pair(std::string_view who, std::span<const TensorSpec> in) {
+TensorSpecs one_for_each_pair(std::string_view who, Specs in) {
     check_random_state(who, in[0]);
     for (auto& parameter : in.subspan(1)) check_distribution_parameter(who, parameter);
     if (!(in[1].shape == in[2].shape))
@@ -18,9 +18,7 @@ TensorSpecs one_for_each_pair(std::string_view who, std::span<const TensorSpec> 
 
 }  // namespace
 
-TensorSpecs Gamma::infer(const Params&, std::span<const TensorSpec> in) {
-    return one_for_each_pair(name, in);
-}
-TensorSpecs Beta::infer(const Params&, std::span<const TensorSpec> in) { return one_for_each_pair(name, in); }
+TensorSpecs Gamma::infer(const Params&, Specs in) { return one_for_each_pair(name, in); }
+TensorSpecs Beta::infer(const Params&, Specs in) { return one_for_each_pair(name, in); }
 
 }  // namespace mge::ops

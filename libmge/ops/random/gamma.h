@@ -19,7 +19,7 @@ struct Gamma {
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Gamma> gamma{};
@@ -38,7 +38,7 @@ struct Beta {
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Beta> beta{};

@@ -6,7 +6,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Multinomial::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Multinomial::infer(const Params& p, Specs in) {
     check_random_state(name, in[0]);
     auto& weights = in[1];
     int rank = weights.shape.rank();

@@ -24,7 +24,7 @@ struct Multinomial {
                    field<&Params::replacement>("replacement", "Draw with replacement."));
     static constexpr UnknownOperations operations{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Multinomial> multinomial{};

@@ -24,7 +24,7 @@ struct Permutation {
         field<&Params::dtype>("dtype", "Dtype of the result, which must represent n - 1 exactly."));
     static constexpr UnknownOperations operations{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Permutation> permutation{};

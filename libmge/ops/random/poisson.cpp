@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Poisson::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs Poisson::infer(const Params&, Specs in) {
     check_random_state(name, in[0]);
     check_distribution_parameter(name, in[1]);
     return {in[1]};

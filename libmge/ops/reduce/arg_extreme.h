@@ -25,12 +25,8 @@ struct ArgExtreme {
         field_list(field<&Params::axis>("axis", "Axis to search along; negative counts from the end."),
                    field<&Params::keepdims>("keepdims", "Leave the axis with size 1."));
     static constexpr PerInputElement operations{};
-    static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
-        return infer_arg(O::name, p, in[0]);
-    }
-    static std::optional<BatchIndependence> batch_independence(const Params& p,
-                                                               std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec>) {
+    static TensorSpecs infer(const Params& p, Specs in) { return infer_arg(O::name, p, in[0]); }
+    static std::optional<BatchIndependence> batch_independence(const Params& p, Specs in, Specs) {
         return independent_unless_batch(p.axis, in[0]);
     }
 };

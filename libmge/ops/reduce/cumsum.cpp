@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Cumsum::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Cumsum::infer(const Params& p, Specs in) {
     if (in[0].dtype == DType::boolean)
         throw_user(name, "dtype bool is not allowed; it takes integers and floats, convert with astype");
     if (in[0].shape.is_known()) normalize_axis(name, p.axis, in[0].shape.rank());

@@ -19,11 +19,9 @@ struct Cumsum {
         field_list(field<&Params::axis>("axis", "Axis to sum along; negative counts from the end."));
     static constexpr PerInputElement operations{};
     static constexpr auto autocast = Autocast::wide;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<BatchIndependence> batch_independence(const Params& p,
-                                                               std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec>) {
+    static std::optional<BatchIndependence> batch_independence(const Params& p, Specs in, Specs) {
         return independent_unless_batch(p.axis, in[0]);
     }
     MGE_API static const OpInfo info;

@@ -44,7 +44,7 @@ struct ReduceOp {
         field<&Params::keepdims>("keepdims", "Leave the reduced axes with size 1."));
     static constexpr PerInputElement operations{};
 
-    static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
+    static TensorSpecs infer(const Params& p, Specs in) {
         TensorSpec y{O::result_dtype(in[0].dtype), Shape::unknown(), {}};
         if (!in[0].shape.is_known()) return {y};
         auto reduced = reduced_axes(O::name, p.axes, in[0].shape.rank());
@@ -53,14 +53,11 @@ struct ReduceOp {
             require_elements(O::name, in[0].shape, reduced);
         return {y};
     }
-    static std::optional<BatchIndependence> batch_independence(const Params& p,
-                                                               std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec>) {
+    static std::optional<BatchIndependence> batch_independence(const Params& p, Specs in, Specs) {
         return reduce_independence(p, in[0]);
     }
-    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
-                                                     std::span<const TensorSpec> in,
-                                                     std::span<const TensorSpec> out) {
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout, Specs in,
+                                                     Specs out) {
         return reduced_form(O::name, p, layout, in[0], out[0]);
     }
 };

@@ -15,7 +15,7 @@ TensorSpec repeated(const char* who, const TensorSpec& x, const Shape& to) {
 
 }  // namespace
 
-TensorSpecs BroadcastTo::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs BroadcastTo::infer(const Params& p, Specs in) {
     IntList dims = p.shape;
     for (size_t i = 0; i < dims.size(); ++i) {
         int axis = in[0].shape.rank() - int(dims.size()) + int(i);
@@ -34,9 +34,7 @@ BroadcastTo::Params BroadcastTo::resolve(const Params& p, std::span<const Tensor
     return values.empty() || !values[0] ? p : Params{host_values(values[0])};
 }
 
-TensorSpecs BroadcastLike::infer(const Params&, std::span<const TensorSpec> in) {
-    return {repeated(name, in[0], in[1].shape)};
-}
+TensorSpecs BroadcastLike::infer(const Params&, Specs in) { return {repeated(name, in[0], in[1].shape)}; }
 
 Tensors BroadcastTo::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", reduce_to_shape(g.output_grad(), g.input("x"))}});

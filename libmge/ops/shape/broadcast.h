@@ -21,7 +21,7 @@ struct BroadcastTo {
                               "Shape of the result; -1 keeps the size of x. It is replaced by the tensor "
                               "`target` if that is given."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
@@ -37,7 +37,7 @@ struct BroadcastLike {
     using Params = NoParams;
     static constexpr auto fields = no_fields;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Concat::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Concat::infer(const Params& p, Specs in) {
     if (in.empty()) throw_user(name, "needs at least one tensor", ErrorClass::value);
     TensorSpec out = in[0];
     int axis = normalize_axis(name, p.axis, out.shape.rank());
@@ -27,9 +27,8 @@ Tensors Concat::gradient(const GradientContext<Params>& g) {
     return split(arguments, {.axis = g.params.axis});
 }
 
-std::optional<PhysicalForm> Concat::physical_form(const Params& p, const Layout& layout,
-                                                  std::span<const TensorSpec> in,
-                                                  std::span<const TensorSpec> out) {
+std::optional<PhysicalForm> Concat::physical_form(const Params& p, const Layout& layout, Specs in,
+                                                  Specs out) {
     auto form = form_along_axis(name, p.axis, layout, in, out);
     if (!form) return std::nullopt;
     return PhysicalForm{std::make_shared<const Params>(Params{form->axis}), std::move(form->inputs),

@@ -20,11 +20,10 @@ struct Concat {
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis to join along; negative counts from the end."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<PhysicalForm> physical_form(const Params&, const Layout& layout,
-                                                     std::span<const TensorSpec> in,
-                                                     std::span<const TensorSpec> out);
+    static std::optional<PhysicalForm> physical_form(const Params&, const Layout& layout, Specs in,
+                                                     Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Concat> concat{};

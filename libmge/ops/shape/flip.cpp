@@ -3,7 +3,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Flip::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Flip::infer(const Params& p, Specs in) {
     std::vector<bool> seen(size_t(in[0].shape.rank()), false);
     for (int64_t entry : p.axes) {
         auto axis = size_t(normalize_axis(name, entry, in[0].shape.rank()));

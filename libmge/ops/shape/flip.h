@@ -19,7 +19,7 @@ struct Flip {
     static constexpr auto fields =
         field_list(field<&Params::axes>("axes", "Axes to reverse; negative ones count from the end."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -37,7 +37,7 @@ void check_mode(std::string_view who, const Pad::Params& p, const Shape& x) {
 
 }  // namespace
 
-TensorSpecs Pad::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Pad::infer(const Params& p, Specs in) {
     Shape shape = in[0].shape;
     check_margins(name, p, shape.rank());
     check_mode(name, p, shape);
@@ -46,7 +46,7 @@ TensorSpecs Pad::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{in[0].dtype, shape, {}}};
 }
 
-TensorSpecs PadBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs PadBackward::infer(const Params& p, Specs in) {
     if (in[0].dtype == DType::boolean) throw_user(name, "bool has no gradient", ErrorClass::type);
     Shape shape = in[0].shape;
     check_margins(name, p, shape.rank());

@@ -36,7 +36,7 @@ struct Pad {
         field<&Params::mode>("mode", "Content of the margins: a constant, the mirrored inside, or the edge."),
         field<&Params::value>("value", "Value of constant margins."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -53,7 +53,7 @@ struct PadBackward {
     static constexpr auto fields = Pad::fields;
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs ReduceToShape::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs ReduceToShape::infer(const Params& p, Specs in) {
     auto& x = in[0].shape;
     if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum; convert x first", ErrorClass::type);
     Shape to = in.size() > 1 && !in[1].is_absent() ? in[1].shape : Shape(p.shape);

@@ -63,7 +63,7 @@ Tensors reshaped_back(const GradientContext<Params>& g) {
 
 }  // namespace
 
-TensorSpecs Reshape::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Reshape::infer(const Params& p, Specs in) {
     return {{in[0].dtype, complete(in[0].shape, p.shape), {}}};
 }
 
@@ -71,14 +71,14 @@ Reshape::Params Reshape::resolve(const Params& p, std::span<const Tensor> values
     return values.empty() || !values[0] ? p : Params{host_values(values[0])};
 }
 
-TensorSpecs ReshapeLike::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs ReshapeLike::infer(const Params&, Specs in) {
     if (!can_be_equal(name, in[0].shape.elements(), in[1].shape.elements()))
         throw_user(name, text("cannot give ", in[0].shape, " the shape ", in[1].shape,
                               ": the numbers of elements differ"));
     return {{in[0].dtype, in[1].shape, {}}};
 }
 
-TensorSpecs Flatten::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Flatten::infer(const Params& p, Specs in) {
     auto& shape = in[0].shape;
     if (shape.rank() == 0) return {{in[0].dtype, {1}, {}}};
     int start = normalize_axis(name, p.start, shape.rank()), end = normalize_axis(name, p.end, shape.rank());
@@ -94,13 +94,13 @@ TensorSpecs Flatten::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{in[0].dtype, flat, {}}};
 }
 
-TensorSpecs AddAxis::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs AddAxis::infer(const Params& p, Specs in) {
     Shape shape = in[0].shape;
     for (int axis : sorted_axes(name, p.axes, shape.rank() + int(p.axes.size()))) shape.insert(axis, 1);
     return {{in[0].dtype, shape, {}}};
 }
 
-TensorSpecs RemoveAxis::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs RemoveAxis::infer(const Params& p, Specs in) {
     Shape shape = in[0].shape;
     auto axes = sorted_axes(name, p.axes, shape.rank());
     for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {

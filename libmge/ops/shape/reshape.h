@@ -24,7 +24,7 @@ struct Reshape {
                               "Shape of the result; at most one size may be -1 and is inferred. It is "
                               "replaced by the tensor `target` if that is given."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
@@ -43,7 +43,7 @@ struct ReshapeLike {
     using Params = NoParams;
     static constexpr auto fields = no_fields;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -64,7 +64,7 @@ struct Flatten {
         field_list(field<&Params::start>("start", "First axis to join; negative counts from the end."),
                    field<&Params::end>("end", "Last axis to join; negative counts from the end."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -84,7 +84,7 @@ struct AddAxis {
     static constexpr auto fields =
         field_list(field<&Params::axes>("axes", "Positions of the new axes in the result."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -103,7 +103,7 @@ struct RemoveAxis {
     };
     static constexpr auto fields = field_list(field<&Params::axes>("axes", "Axes of the input to remove."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs ShapeOf::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs ShapeOf::infer(const Params& p, Specs in) {
     int rank = in[0].shape.rank();
     if (p.axis < -1 || p.axis >= rank)
         throw_user(name, text("axis ", p.axis, " is out of range for rank ", rank, "; -1 means all"),

@@ -20,7 +20,7 @@ struct ShapeOf {
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis whose size is returned; -1: all axes."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<ShapeOf> shape_of{};

@@ -17,7 +17,7 @@ Extent extent_along(const TensorSpec& like, int axis, int rank) {
 
 }  // namespace
 
-TensorSpecs Split::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Split::infer(const Params& p, Specs in) {
     auto& x = in[0];
     int axis = normalize_axis(name, p.axis, x.shape.rank());
     IntList sizes = p.sizes;
@@ -63,9 +63,7 @@ std::optional<int64_t> Split::part_of_input(const Params& p, const TensorSpec& x
 }
 
 // Sizes count elements of the axis.
-std::optional<PhysicalForm> Split::physical_form(const Params& p, const Layout& layout,
-                                                 std::span<const TensorSpec> in,
-                                                 std::span<const TensorSpec> out) {
+std::optional<PhysicalForm> Split::physical_form(const Params& p, const Layout& layout, Specs in, Specs out) {
     auto form = form_along_axis(name, p.axis, layout, in, out);
     if (!form) return std::nullopt;
     Params changed{form->axis, {}};

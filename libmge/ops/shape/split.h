@@ -24,12 +24,11 @@ struct Split {
                               "Sizes of the parts, which sum to that of x. They are replaced by the "
                               "sizes of the tensors `likes` if those are given."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     static std::optional<int64_t> part_of_input(const Params&, const TensorSpec& x);
-    static std::optional<PhysicalForm> physical_form(const Params&, const Layout& layout,
-                                                     std::span<const TensorSpec> in,
-                                                     std::span<const TensorSpec> out);
+    static std::optional<PhysicalForm> physical_form(const Params&, const Layout& layout, Specs in,
+                                                     Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Split, false> split{};

@@ -3,9 +3,7 @@
 
 namespace mge::ops {
 
-TensorSpecs WaitFor::infer(const Params&, std::span<const TensorSpec> in) {
-    return {{in[0].dtype, in[0].shape, {}}};
-}
+TensorSpecs WaitFor::infer(const Params&, Specs in) { return {{in[0].dtype, in[0].shape, {}}}; }
 
 Tensors WaitFor::gradient(const GradientContext<Params>& g) { return g.result({{"x", g.output_grad()}}); }
 

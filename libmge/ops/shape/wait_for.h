@@ -15,7 +15,7 @@ struct WaitFor {
     using Params = NoParams;
     static constexpr auto fields = no_fields;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

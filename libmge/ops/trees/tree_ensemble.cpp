@@ -19,7 +19,7 @@ int64_t first_extent(const TensorSpec& spec) { return spec.shape.rank() ? spec.s
 
 }  // namespace
 
-TensorSpecs TreeEnsemble::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs TreeEnsemble::infer(const Params& p, Specs in) {
     if (in[0].dtype != DType::f32 || in[0].shape.rank() != 2)
         throw_user(name, text("x must be float32 of shape (n, features), got ", in[0]), ErrorClass::value);
     if (p.targets < 1) throw_user(name, text("targets is ", p.targets), ErrorClass::value);

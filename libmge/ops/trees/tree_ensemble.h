@@ -47,7 +47,7 @@ struct TreeEnsemble {
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<TreeEnsemble> tree_ensemble{};

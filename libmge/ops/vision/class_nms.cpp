@@ -3,7 +3,7 @@
 
 namespace mge::ops {
 
-TensorSpecs ClassNms::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs ClassNms::infer(const Params&, Specs in) {
     if (in[0].dtype != DType::f32 || in[1].dtype != DType::f32)
         throw_user(name, text("boxes and scores must be float32, got ", in[0].dtype, " and ", in[1].dtype),
                    ErrorClass::type);

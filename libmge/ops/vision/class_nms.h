@@ -29,7 +29,7 @@ struct ClassNms {
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static std::vector<Shape> shapes_of_items(const Shape&, const Extent& count) {
         return {Shape{count.raw(), 3}};
     }

@@ -34,13 +34,11 @@ Shape result_shape(std::string_view who, const DeformableRoiPoolParams& p, const
     return {count, x.shape[1], p.height, p.width};
 }
 
-const TensorSpec* given(std::span<const TensorSpec> in, size_t i) {
-    return i < in.size() && !in[i].is_absent() ? &in[i] : nullptr;
-}
+const TensorSpec* given(Specs in, size_t i) { return i < in.size() && !in[i].is_absent() ? &in[i] : nullptr; }
 
 }  // namespace
 
-TensorSpecs DeformableRoiPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs DeformableRoiPool2d::infer(const Params& p, Specs in) {
     return {{DType::f32, result_shape(name, p, in[0], in[1], given(in, 2)), {}}};
 }
 
@@ -51,7 +49,7 @@ Tensors DeformableRoiPool2d::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", d[0]}, {"offsets", d[1]}});
 }
 
-TensorSpecs DeformableRoiPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs DeformableRoiPool2dBackward::infer(const Params& p, Specs in) {
     auto* offsets = given(in, 3);
     Shape y = result_shape(name, p, in[0], in[1], offsets);
     if (in[2].shape != y || in[2].dtype != DType::f32)

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Nms::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Nms::infer(const Params& p, Specs in) {
     if (in[0].dtype != DType::f32 || in[1].dtype != DType::f32)
         throw_user(name, text("boxes and scores must be float32, got ", in[0].dtype, " and ", in[1].dtype),
                    ErrorClass::type);

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-TensorSpecs Preprocess::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Preprocess::infer(const Params& p, Specs in) {
     auto &x = in[0].shape, &mean = in[1].shape;
     if (x.rank() != 4)
         throw_user(

@@ -23,7 +23,7 @@ struct Preprocess {
         "channels_last", "x is (N, H, W, C), otherwise (N, C, H, W). The result is always (N, C, H, W)."));
     // Difference and product.
     static constexpr PerOutputElement operations{2};
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Preprocess> preprocess{};

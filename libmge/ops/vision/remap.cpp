@@ -5,7 +5,7 @@ namespace mge::ops {
 
 namespace {
 
-const TensorSpec& spec_or_empty(std::span<const TensorSpec> in, size_t i) {
+const TensorSpec& spec_or_empty(Specs in, size_t i) {
     static const TensorSpec none{};
     return i < in.size() ? in[i] : none;
 }
@@ -48,7 +48,7 @@ void check_gradient_inputs(std::string_view who, const TensorSpec& dy, const Sha
 
 }  // namespace
 
-TensorSpecs Remap::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs Remap::infer(const Params&, Specs in) {
     if (!is_float(in[0].dtype) && in[0].dtype != DType::u8 && in[0].dtype != DType::i8)
         throw_user(name, text("x must be floating, uint8 or int8, got ", in[0].dtype), ErrorClass::type);
     return {{in[0].dtype, result_shape(name, in[0], in[1], spec_or_empty(in, 2)), {}}};
@@ -62,7 +62,7 @@ Tensors Remap::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", dx}, {"map", dmap}});
 }
 
-TensorSpecs RemapBackwardData::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs RemapBackwardData::infer(const Params&, Specs in) {
     check_gradient_inputs(name, in[2], result_shape(name, in[0], in[1], spec_or_empty(in, 3)));
     return {{in[2].dtype, in[0].shape, {}}};
 }
@@ -76,7 +76,7 @@ Tensors RemapBackwardData::gradient(const GradientContext<Params>& g) {
     return g.result({{"dy", remap(v, map, image, p)}, {"map", dmap}});
 }
 
-TensorSpecs RemapBackwardMap::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs RemapBackwardMap::infer(const Params&, Specs in) {
     check_gradient_inputs(name, in[2], result_shape(name, in[0], in[1], spec_or_empty(in, 3)));
     if (in[0].dtype != in[2].dtype)
         throw_user(name, text("dy must be ", in[0].dtype, " like x, got ", in[2].dtype), ErrorClass::type);
@@ -84,16 +84,14 @@ TensorSpecs RemapBackwardMap::infer(const Params&, std::span<const TensorSpec> i
 }
 
 // Four pixels, each with its weight.
-double Remap::operations(const Params& p, std::span<const TensorSpec>, std::span<const TensorSpec> out) {
+double Remap::operations(const Params& p, Specs, Specs out) {
     return element_count(out) * (p.interpolation == Interpolation::linear ? 7 : 1);
 }
-double RemapBackwardData::operations(const Params& p, std::span<const TensorSpec> in,
-                                     std::span<const TensorSpec>) {
+double RemapBackwardData::operations(const Params& p, Specs in, Specs) {
     return element_count(in[2]) * (p.interpolation == Interpolation::linear ? 8 : 1);
 }
 // Two slopes, of two differences each.
-double RemapBackwardMap::operations(const Params& p, std::span<const TensorSpec> in,
-                                    std::span<const TensorSpec> out) {
+double RemapBackwardMap::operations(const Params& p, Specs in, Specs out) {
     return p.interpolation == Interpolation::linear ? 14 * element_count(in[2]) : element_count(out);
 }
 

@@ -27,7 +27,7 @@ Shape result_shape(std::string_view who, const RoiPoolParams& p, const TensorSpe
 
 }  // namespace
 
-TensorSpecs RoiPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs RoiPool2d::infer(const Params& p, Specs in) {
     return {{in[0].dtype, result_shape(name, p, in[0], in[1]), {}}};
 }
 
@@ -36,7 +36,7 @@ Tensors RoiPool2d::gradient(const GradientContext<Params>& g) {
         {{"x", roi_pool2d_backward(g.input("x"), g.input("regions"), g.output_grad(), g.params)}});
 }
 
-TensorSpecs RoiPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs RoiPool2dBackward::infer(const Params& p, Specs in) {
     Shape y = result_shape(name, p, in[0], in[1]);
     if (!can_be_same(name, in[2].shape, y) || in[2].dtype != in[0].dtype)
         throw_user(name, text("dy must be ", in[0].dtype, " of shape ", y, ", got ", in[2].dtype,

@@ -40,7 +40,7 @@ struct RoiPool2d {
     // The size of the cells depends on the regions.
     static constexpr UnknownOperations operations{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -60,7 +60,7 @@ struct RoiPool2dBackward {
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<RoiPool2dBackward> roi_pool2d_backward{};

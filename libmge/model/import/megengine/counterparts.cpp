@@ -93,7 +93,7 @@ std::string in_capitals(std::string_view name) {
 
 }  // namespace
 
-Counterpart counterpart(const OpInfo& op, std::span<const TensorSpec> inputs) {
+Counterpart counterpart(const OpInfo& op, Specs inputs) {
     auto row = std::ranges::lower_bound(rows_by_operator, op.name, {}, &CounterpartRow::op);
     if (row != std::end(rows_by_operator) && row->op == op.name) {
         bool is_batch = std::ranges::all_of(

@@ -3,7 +3,6 @@
 // Our operators in MegEngine's words: the importer's tables read the other way round.
 
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +17,7 @@ struct Counterpart {
     std::string mode;  // mode of Elemwise and Reduce: "ADD"; empty for others
 };
 // `inputs`: the operator's inputs; MegEngine has separate types for batches of matrices.
-MGE_API Counterpart counterpart(const OpInfo& op, std::span<const TensorSpec> inputs);
+MGE_API Counterpart counterpart(const OpInfo& op, Specs inputs);
 
 // The mode of Elemwise that means just this operator on its inputs in their order.
 std::map<const OpInfo*, std::string_view> modes_of_operators();

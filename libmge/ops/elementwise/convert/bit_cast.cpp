@@ -3,7 +3,7 @@
 
 namespace mge::ops {
 
-TensorSpecs BitCast::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs BitCast::infer(const Params& p, Specs in) {
     DType from = in[0].dtype;
     if (p.dtype == DType::boolean)
         throw_user(name, "the result cannot be bool; compare with 0 instead", ErrorClass::type);

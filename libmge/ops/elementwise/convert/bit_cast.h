@@ -18,7 +18,7 @@ struct BitCast {
     };
     static constexpr auto fields = field_list(
         field<&Params::dtype>("dtype", "Dtype of the result. It is not bool, whose bytes are 0 and 1."));
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<BitCast> bit_cast{};

@@ -9,7 +9,7 @@ Tensor convert_dtype(const Tensor& x, DType dtype) {
 
 namespace ops {
 
-TensorSpecs Convert::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Convert::infer(const Params& p, Specs in) {
     if (p.dtype == DType::none) throw_user(name, "needs a dtype to convert to", ErrorClass::type);
     return {{p.dtype, in[0].shape, {}}};
 }
@@ -20,9 +20,7 @@ Tensors Convert::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", convert_dtype(g.output_grad(), source)}});
 }
 
-TensorSpecs Copy::infer(const Params&, std::span<const TensorSpec> in) {
-    return {{in[0].dtype, in[0].shape, {}}};
-}
+TensorSpecs Copy::infer(const Params&, Specs in) { return {{in[0].dtype, in[0].shape, {}}}; }
 
 Tensors Copy::gradient(const GradientContext<Params>& g) { return g.result({{"x", g.output_grad()}}); }
 

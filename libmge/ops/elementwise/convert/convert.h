@@ -20,7 +20,7 @@ struct Convert {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::dtype>("dtype", "Dtype of the result."));
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -36,7 +36,7 @@ struct Copy {
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = NoParams;
     static constexpr auto fields = no_fields;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

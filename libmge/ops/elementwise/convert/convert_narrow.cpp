@@ -3,7 +3,7 @@
 
 namespace mge::ops {
 
-TensorSpecs ConvertNarrow::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs ConvertNarrow::infer(const Params& p, Specs in) {
     if (!is_narrow(p.dtype))
         throw_user(name, text("dtype is ", p.dtype, ", which is not narrow; use convert"), ErrorClass::type);
     if (!is_float(in[0].dtype))

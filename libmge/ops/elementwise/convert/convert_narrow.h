@@ -27,7 +27,7 @@ struct ConvertNarrow {
         field<&Params::dtype>("dtype", "Narrow dtype of the result."),
         field<&Params::overflow>("overflow", "Overflow of numbers beyond the largest: saturates or escapes."),
         field<&Params::rounding>("rounding", "Rounding to float8_e8m0fnu: up, down or nearest."));
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<ConvertNarrow> convert_narrow{};

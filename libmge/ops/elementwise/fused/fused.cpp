@@ -190,7 +190,7 @@ int FusedProgram::add(const OpInfo& op, const void* params, const std::vector<in
 
 int FusedProgram::constant(double value, DType dtype) { return add_step({nullptr, {}, {}, value, dtype}); }
 
-TensorSpecs FusedProgram::infer(std::span<const TensorSpec> inputs) const {
+TensorSpecs FusedProgram::infer(Specs inputs) const {
     if (int(inputs.size()) != inputs_)
         throw_user(who, mge::text("the program has ", counted(inputs_, "input"), ", got ", inputs.size()),
                    ErrorClass::value);
@@ -210,14 +210,14 @@ bool FusedProgram::moves_elements() const {
     return std::any_of(steps_.begin(), steps_.end(), [](auto& step) { return step.op == &Transpose::info; });
 }
 
-TensorSpecs FusedElementwise::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs FusedElementwise::infer(const Params& p, Specs in) {
     auto program = FusedProgram::parse(p.program);
     if (program.moves_elements())
         throw_user(name, "a transposition is not elementwise; use fused_region", ErrorClass::value);
     return {program.infer(in).back()};
 }
 
-double FusedProgram::operations(std::span<const TensorSpec> inputs) const {
+double FusedProgram::operations(Specs inputs) const {
     TensorSpecs registers = infer(inputs);
     double n = 0;
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -229,8 +229,7 @@ double FusedProgram::operations(std::span<const TensorSpec> inputs) const {
     return n;
 }
 
-double FusedElementwise::operations(const Params& p, std::span<const TensorSpec> in,
-                                    std::span<const TensorSpec>) {
+double FusedElementwise::operations(const Params& p, Specs in, Specs) {
     return FusedProgram::parse(p.program).operations(in);
 }
 

@@ -47,9 +47,9 @@ public:
     // True when elements of the result come from other places than their own: a step transposes.
     bool moves_elements() const;
     // The specs of all registers.
-    TensorSpecs infer(std::span<const TensorSpec> inputs) const;
+    TensorSpecs infer(Specs inputs) const;
     // The arithmetic of its elementwise steps.
-    double operations(std::span<const TensorSpec> inputs) const;
+    double operations(Specs inputs) const;
 
 private:
     int add_step(Step step);
@@ -73,8 +73,8 @@ struct FusedElementwise {
     };
     static constexpr auto fields = field_list(field<&Params::program>(
         "program", "Steps separated by semicolons, e.g. 'inputs 2; add 0 1; relu 2'."));
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static TensorSpecs infer(const Params&, Specs);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<FusedElementwise> fused_elementwise{};

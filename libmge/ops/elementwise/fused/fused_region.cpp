@@ -24,7 +24,7 @@ const OpInfo* reduction_of(const FusedRegion::Params& p) {
                ErrorClass::value);
 }
 
-TensorSpecs FusedRegion::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs FusedRegion::infer(const Params& p, Specs in) {
     TensorSpec result = FusedProgram::parse(p.program).infer(in).back();
     auto* reduction = reduction_of(p);
     if (!reduction) return {result};
@@ -33,7 +33,7 @@ TensorSpecs FusedRegion::infer(const Params& p, std::span<const TensorSpec> in) 
 }
 
 // A reduction at the end does one operation per element that it is given.
-double FusedRegion::operations(const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+double FusedRegion::operations(const Params& p, Specs in, Specs) {
     auto program = FusedProgram::parse(p.program);
     double reduced = p.reduction.empty() ? 0 : element_count(program.infer(in).back());
     return program.operations(in) + reduced;

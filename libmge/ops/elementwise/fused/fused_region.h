@@ -29,8 +29,8 @@ struct FusedRegion {
         field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; empty: all."),
         field<&Params::keepdims>("keepdims", "Leave the reduced axes with size 1."));
     static constexpr auto autocast = Autocast::wide;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static TensorSpecs infer(const Params&, Specs);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<FusedRegion> fused_region{};

@@ -291,7 +291,7 @@ Support supports_fused_plan(const FusedProgram& program, const Problem& problem)
     return supported;
 }
 
-FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> inputs) {
+FusedPlan plan_fused(const FusedProgram& program, Specs inputs) {
     FusedPlan plan{program, program.infer(inputs), {}, {}};
     plan.registers = viewed_registers(program, plan.specs);
     for (auto& viewed : plan.registers)

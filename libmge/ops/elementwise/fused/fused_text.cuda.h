@@ -27,7 +27,7 @@ struct FusedPlan {
     bool has_small_offsets = false;    // those of the result and of all reads are below 2^31
 };
 Support supports_fused_plan(const FusedProgram& program, const Problem& problem);
-FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> inputs);
+FusedPlan plan_fused(const FusedProgram& program, Specs inputs);
 
 // A kernel "fused", of FusedArguments, that stores the program's result.
 cuda::KernelText fused_text(const FusedPlan& plan);

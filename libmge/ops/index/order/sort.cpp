@@ -10,13 +10,13 @@
 
 namespace mge::ops {
 
-TensorSpecs Sort::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Sort::infer(const Params& p, Specs in) {
     auto& shape = in[0].shape;
     require_int32_places(name, shape.extent(normalize_axis(name, p.axis, shape.rank())).lower());
     return {in[0], {DType::i32, shape, {}}};
 }
 
-TensorSpecs Topk::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Topk::infer(const Params& p, Specs in) {
     Shape shape = in[0].shape;
     if (shape.rank() == 0) throw_user(name, "x needs at least one axis, got a scalar");
     const Extent length = shape.extent(shape.rank() - 1);

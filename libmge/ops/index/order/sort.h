@@ -30,7 +30,7 @@ struct Sort {
                    field<&Params::nan_is_largest>("nan_is_largest", nan_is_largest_doc));
     static constexpr UnknownOperations operations{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
@@ -58,7 +58,7 @@ struct Topk {
                    field<&Params::nan_is_largest>("nan_is_largest", nan_is_largest_doc));
     static constexpr UnknownOperations operations{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

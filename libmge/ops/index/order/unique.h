@@ -25,7 +25,7 @@ struct Unique {
                                "they keep the order of their first occurrence."));
     static constexpr UnknownOperations operations{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static std::vector<Shape> shapes_of_items(const Shape& x, const Extent& count);
     MGE_API static const OpInfo info;
 };

@@ -12,7 +12,7 @@ Slice::Params resolved(const char* who, const Slice::Params& p, std::span<const 
     return {resolve_items(who, p.items, values)};
 }
 
-TensorSpecs infer_change(const char* who, const Slice::Params& p, std::span<const TensorSpec> in) {
+TensorSpecs infer_change(const char* who, const Slice::Params& p, Specs in) {
     Shape places = sliced_shape(who, p.items, in[0].shape);
     check_value_shape(who, in[1].shape, places);
     return {in[0]};
@@ -49,13 +49,11 @@ Tensor slice_value_gradient(const GradientContext<Params>& g) {
 
 }  // namespace
 
-TensorSpecs Slice::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Slice::infer(const Params& p, Specs in) {
     return {{in[0].dtype, sliced_shape(name, p.items, in[0].shape), {}}};
 }
-TensorSpecs SetSlice::infer(const Params& p, std::span<const TensorSpec> in) {
-    return infer_change(name, p, in);
-}
-TensorSpecs AddSlice::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs SetSlice::infer(const Params& p, Specs in) { return infer_change(name, p, in); }
+TensorSpecs AddSlice::infer(const Params& p, Specs in) {
     if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum", ErrorClass::type);
     return infer_change(name, p, in);
 }

@@ -27,7 +27,7 @@ struct Slice {
     };
     static constexpr auto fields = field_list(field<&Params::items>("items", items_doc));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static std::optional<int64_t> part_of_input(const Params&, const TensorSpec& x);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     static Tensors gradient(const GradientContext<Params>&);
@@ -48,7 +48,7 @@ struct SetSlice {
     using Params = Slice::Params;
     static constexpr auto fields = field_list(field<&Params::items>("items", items_doc));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
@@ -68,7 +68,7 @@ struct AddSlice {
     using Params = Slice::Params;
     static constexpr auto fields = field_list(field<&Params::items>("items", items_doc));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;

@@ -24,7 +24,7 @@ double products_and_softmax(const AttentionShape& s, double columns) {
 }
 
 // A mask that has no batch belongs to all items.
-BatchIndependence independent_but_for(size_t mask, std::span<const TensorSpec> in) {
+BatchIndependence independent_but_for(size_t mask, Specs in) {
     bool is_shared = !is_given(in, mask) || in[mask].shape.rank() < 4 || in[mask].shape[0] != in[0].shape[0];
     return {.shared_inputs = is_shared ? 1U << mask : 0};
 }
@@ -63,7 +63,7 @@ BackwardGrads gradient_of(const AttentionParts& x, const OutputGrads& g) {
 
 }  // namespace
 
-TensorSpecs Attention::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Attention::infer(const Params& p, Specs in) {
     auto [y, log_sum_exp] = attention_results(name, p, in, 3);
     return {{in[0].dtype, y, {}}, {DType::f32, log_sum_exp, {}}};
 }
@@ -81,18 +81,16 @@ Tensors Attention::gradient(const GradientContext<Params>& g) {
     return g.result({{"q", grads[0]}, {"k", grads[1]}, {"v", grads[2]}, {"mask", dmask}});
 }
 
-std::optional<double> Attention::operations(const Params& p, std::span<const TensorSpec> in,
-                                            std::span<const TensorSpec>) {
+std::optional<double> Attention::operations(const Params& p, Specs in, Specs) {
     AttentionShape s = attention_shape(name, p, in, 3);
     return products_and_softmax(s, double(s.width) + double(s.value_width));
 }
 
-std::optional<BatchIndependence> Attention::batch_independence(const Params&, std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec>) {
+std::optional<BatchIndependence> Attention::batch_independence(const Params&, Specs in, Specs) {
     return independent_but_for(3, in);
 }
 
-TensorSpecs AttentionBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs AttentionBackward::infer(const Params& p, Specs in) {
     auto [result, rows] = attention_results(name, p, in, 6);
     check_shape(name, "dy", in[3], result);
     check_shape(name, "y", in[4], result);
@@ -125,15 +123,12 @@ Tensors AttentionBackward::gradient(const GradientContext<Params>& g) {
           x.dlog_sum_exp && grads.rest ? neg(remove_axis(grads.rest, {.axes = {3}})) : Tensor()}});
 }
 
-std::optional<double> AttentionBackward::operations(const Params& p, std::span<const TensorSpec> in,
-                                                    std::span<const TensorSpec>) {
+std::optional<double> AttentionBackward::operations(const Params& p, Specs in, Specs) {
     AttentionShape s = attention_shape(name, p, in, 6);
     return products_and_softmax(s, 3 * double(s.width) + 2 * double(s.value_width));
 }
 
-std::optional<BatchIndependence> AttentionBackward::batch_independence(const Params&,
-                                                                       std::span<const TensorSpec> in,
-                                                                       std::span<const TensorSpec>) {
+std::optional<BatchIndependence> AttentionBackward::batch_independence(const Params&, Specs in, Specs) {
     return independent_but_for(6, in);
 }
 

@@ -40,12 +40,10 @@ struct Attention {
     static constexpr auto fields = attention_fields;
     static constexpr auto autocast = Autocast::narrow;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<double> operations(const Params&, std::span<const TensorSpec> in,
-                                            std::span<const TensorSpec> out);
-    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec> out);
+    static std::optional<double> operations(const Params&, Specs in, Specs out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Attention, false> attention{};
@@ -64,12 +62,10 @@ struct AttentionBackward {
     static constexpr auto fields = attention_fields;
     static constexpr auto autocast = Autocast::narrow;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<double> operations(const Params&, std::span<const TensorSpec> in,
-                                            std::span<const TensorSpec> out);
-    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec> out);
+    static std::optional<double> operations(const Params&, Specs in, Specs out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AttentionBackward, false> attention_backward{};

@@ -37,7 +37,7 @@ AttentionMaskStrides mask_strides(std::string_view who, const AttentionShape& s,
     return {strides[0], strides[1], strides[2], strides[3]};
 }
 
-void check_operands(std::string_view who, const AttentionParams& p, std::span<const TensorSpec> in) {
+void check_operands(std::string_view who, const AttentionParams& p, Specs in) {
     const Shape &q = in[0].shape, &k = in[1].shape, &v = in[2].shape;
     auto [head, row] = axes_of(p);
     auto got = text(", got q ", q, ", k ", k, " and v ", v);
@@ -62,8 +62,7 @@ void check_operands(std::string_view who, const AttentionParams& p, std::span<co
 
 }  // namespace
 
-AttentionResults attention_results(std::string_view who, const AttentionParams& p,
-                                   std::span<const TensorSpec> in, size_t mask) {
+AttentionResults attention_results(std::string_view who, const AttentionParams& p, Specs in, size_t mask) {
     check_operands(who, p, in);
     const Shape &q = in[0].shape, &k = in[1].shape, &v = in[2].shape;
     auto [head, row] = axes_of(p);
@@ -77,7 +76,7 @@ AttentionResults attention_results(std::string_view who, const AttentionParams& 
     return {y, rows};
 }
 
-AttentionShape attention_shape(std::string_view who, const AttentionParams& p, std::span<const TensorSpec> in,
+AttentionShape attention_shape(std::string_view who, const AttentionParams& p, Specs in,
                                const TensorSpec& mask) {
     check_operands(who, p, in);
     const Shape &q = in[0].shape, &k = in[1].shape, &v = in[2].shape;
@@ -101,8 +100,7 @@ AttentionShape attention_shape(std::string_view who, const AttentionParams& p, s
     return s;
 }
 
-AttentionShape attention_shape(std::string_view who, const AttentionParams& p, std::span<const TensorSpec> in,
-                               size_t mask) {
+AttentionShape attention_shape(std::string_view who, const AttentionParams& p, Specs in, size_t mask) {
     return attention_shape(who, p, in, mask < in.size() ? in[mask] : TensorSpec{});
 }
 

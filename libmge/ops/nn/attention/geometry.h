@@ -7,17 +7,17 @@ namespace mge::ops {
 
 // Shape for the operator `who`, whose inputs begin with q, k and v; an absent mask has no strides. UserError
 // if they do not match.
-MGE_API AttentionShape attention_shape(std::string_view who, const AttentionParams& params,
-                                       std::span<const TensorSpec> in, const TensorSpec& mask);
+MGE_API AttentionShape attention_shape(std::string_view who, const AttentionParams& params, Specs in,
+                                       const TensorSpec& mask);
 // With the mask of a problem: absent ones at the end are not in its list.
-MGE_API AttentionShape attention_shape(std::string_view who, const AttentionParams& params,
-                                       std::span<const TensorSpec> in, size_t mask);
+MGE_API AttentionShape attention_shape(std::string_view who, const AttentionParams& params, Specs in,
+                                       size_t mask);
 // The shapes of y and log_sum_exp, for symbolic shapes too. `mask` is the place of the mask in `in`.
 struct AttentionResults {
     Shape y, log_sum_exp;
 };
-AttentionResults attention_results(std::string_view who, const AttentionParams& params,
-                                   std::span<const TensorSpec> in, size_t mask);
+AttentionResults attention_results(std::string_view who, const AttentionParams& params, Specs in,
+                                   size_t mask);
 // y's, and log_sum_exp's.
 Shape attention_result(const AttentionShape& shape, const AttentionParams& params);
 Shape log_sum_exp_shape(const AttentionShape& shape);

@@ -10,7 +10,7 @@ namespace mge::ops {
 namespace {
 
 // x is (samples, channels, ...) and every other input has one f32 per channel.
-void check_channels(std::string_view who, std::span<const InputInfo> infos, std::span<const TensorSpec> in,
+void check_channels(std::string_view who, std::span<const InputInfo> infos, Specs in,
                     size_t first_statistic) {
     if (!is_float(in[0].dtype))
         throw_user(who, text("x must be floating, got ", in[0].dtype), ErrorClass::type);
@@ -55,7 +55,7 @@ Tensor through_saved_statistics(const GradientContext<BatchNorm::Params>& g) {
 
 }  // namespace
 
-TensorSpecs BatchNorm::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs BatchNorm::infer(const Params&, Specs in) {
     check_channels(name, inputs, in, 1);
     if (!can_be_same(name, in[2].shape, in[1].shape))
         throw_user(name, text("bias must have the shape ", in[1].shape, " of scale, got ", in[2].shape),
@@ -77,7 +77,7 @@ Tensors BatchNorm::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", dx ? add(grads[0], dx) : grads[0]}, {"scale", grads[1]}, {"bias", grads[2]}});
 }
 
-TensorSpecs BatchNormBackward::infer(const Params&, std::span<const TensorSpec> in) {
+TensorSpecs BatchNormBackward::infer(const Params&, Specs in) {
     check_channels(name, inputs, in, 2);
     if (!can_be_same(name, in[1].shape, in[0].shape))
         throw_user(name, text("dy must have the shape ", in[0].shape, " of x, got ", in[1].shape),
@@ -101,8 +101,7 @@ Tensors BatchNormBackward::gradient(const GradientContext<Params>& g) {
                      {"saved_inv_std", in_form_of(grads.inv_std, inv_std)}});
 }
 
-std::optional<BatchIndependence> BatchNorm::batch_independence(const Params& p, std::span<const TensorSpec>,
-                                                               std::span<const TensorSpec>) {
+std::optional<BatchIndependence> BatchNorm::batch_independence(const Params& p, Specs, Specs) {
     if (p.training) return std::nullopt;
     return BatchIndependence{.shared_inputs = 0b11110, .shared_outputs = 0b11110};
 }

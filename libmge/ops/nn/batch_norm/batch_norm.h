@@ -36,10 +36,9 @@ struct BatchNorm {
     // The statistics stay plain, whatever their shape.
     static constexpr ImageLayouts layouts{.inputs = 0b1, .outputs = 0b1};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec> out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<BatchNorm, false> batch_norm{};
@@ -64,7 +63,7 @@ struct BatchNormBackward {
     // x, dy and dx; tensors with one element per channel stay plain.
     static constexpr ImageLayouts layouts{.inputs = 0b11, .outputs = 0b1};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -52,7 +52,7 @@ Shape data_shape(const Conv2dBackwardData::Params& p, const Shape& weight, const
     return x;
 }
 
-void check_epilogue(const Shape& y, std::span<const TensorSpec> in) {
+void check_epilogue(const Shape& y, Specs in) {
     if (in.size() > 2 && !in[2].is_absent()) {
         Shape wanted{1, 1, 1, 1};
         wanted.set(1, y.extent(1));
@@ -66,7 +66,7 @@ void check_epilogue(const Shape& y, std::span<const TensorSpec> in) {
 
 }  // namespace
 
-TensorSpecs Conv2d::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Conv2d::infer(const Params& p, Specs in) {
     check_dtype(name, in[0].dtype);
     Shape y = conv_shape(name, window_of(p), in[0].shape, in[1].shape);
     check_epilogue(y, in);
@@ -89,7 +89,7 @@ Tensors Conv2d::gradient(const GradientContext<Params>& g) {
     return result;
 }
 
-TensorSpecs Conv2dBackwardData::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Conv2dBackwardData::infer(const Params& p, Specs in) {
     check_dtype(name, in[0].dtype);
     bool has_like = in.size() > 2 && !in[2].is_absent();
     Shape x = has_like ? in[2].shape : data_shape(p, in[0].shape, in[1].shape);
@@ -107,7 +107,7 @@ Tensors Conv2dBackwardData::gradient(const GradientContext<Params>& g) {
     return result;
 }
 
-TensorSpecs Conv2dBackwardWeight::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Conv2dBackwardWeight::infer(const Params& p, Specs in) {
     check_dtype(name, in[0].dtype);
     check_dy(name, conv_shape(name, window_of(p), in[0].shape, in[2].shape), in[1].shape);
     return {{in[0].dtype, in[2].shape, {}}};
@@ -134,17 +134,15 @@ double window_size(const TensorSpec& weight) {
 
 }  // namespace
 
-double Conv2d::operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out) {
+double Conv2d::operations(const Params&, Specs in, Specs out) {
     // Bias and residual add once per element each.
     double epilogue = double(is_given(in, 2)) + double(is_given(in, 3));
     return element_count(out[0]) * (2 * window_size(in[1]) + epilogue);
 }
-double Conv2dBackwardData::operations(const Params&, std::span<const TensorSpec> in,
-                                      std::span<const TensorSpec>) {
+double Conv2dBackwardData::operations(const Params&, Specs in, Specs) {
     return 2 * element_count(in[1]) * window_size(in[0]);
 }
-double Conv2dBackwardWeight::operations(const Params&, std::span<const TensorSpec> in,
-                                        std::span<const TensorSpec> out) {
+double Conv2dBackwardWeight::operations(const Params&, Specs in, Specs out) {
     return 2 * element_count(in[1]) * window_size(out[0]);
 }
 

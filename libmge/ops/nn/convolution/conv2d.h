@@ -39,9 +39,9 @@ struct Conv2d {
     static constexpr ImageLayouts layouts{.inputs = 0b1001, .outputs = 0b1, .is_preferred = true};
     static constexpr AlwaysIndependent batch_independence{{.shared_inputs = 0b0110, .shares_times = true}};
     static constexpr auto autocast = Autocast::narrow;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Conv2d> conv2d{};
@@ -76,9 +76,9 @@ struct Conv2dBackwardData {
     static constexpr AlwaysIndependent batch_independence{
         {.batch_input = 1, .shared_inputs = 0b001, .shares_times = true}};
     static constexpr auto autocast = Autocast::narrow;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Conv2dBackwardData> conv2d_backward_data{};
@@ -106,9 +106,9 @@ struct Conv2dBackwardWeight {
     // x and dy; the result has the layout of weights.
     static constexpr ImageLayouts layouts{.inputs = 0b011, .outputs = 0};
     static constexpr auto autocast = Autocast::wide;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Conv2dBackwardWeight> conv2d_backward_weight{};

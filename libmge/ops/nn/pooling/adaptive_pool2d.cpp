@@ -6,7 +6,7 @@ namespace mge::ops {
 namespace {
 
 template <class Op>
-Shape adaptively_pooled_shape(const typename Op::Params& p, std::span<const TensorSpec> in) {
+Shape adaptively_pooled_shape(const typename Op::Params& p, Specs in) {
     check_pool_dtype(Op::name, in[0]);
     return adaptive_pool_shape(Op::name, in[0].shape, {p.height, p.width});
 }
@@ -20,7 +20,7 @@ double window_operations(const typename Op::Params& p, const TensorSpec& x, cons
 
 }  // namespace
 
-TensorSpecs AdaptiveMaxPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs AdaptiveMaxPool2d::infer(const Params& p, Specs in) {
     return {{in[0].dtype, adaptively_pooled_shape<AdaptiveMaxPool2d>(p, in), {}}};
 }
 
@@ -29,7 +29,7 @@ Tensors AdaptiveMaxPool2d::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", dx}});
 }
 
-TensorSpecs AdaptiveMaxPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs AdaptiveMaxPool2dBackward::infer(const Params& p, Specs in) {
     Shape y = adaptively_pooled_shape<AdaptiveMaxPool2dBackward>(p, in);
     check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
     check_pool_input(name, "dy", in[2], {in[0].dtype, y, {}});
@@ -42,7 +42,7 @@ Tensors AdaptiveMaxPool2dBackward::gradient(const GradientContext<Params>& g) {
     return g.result({{"dy", selected}});
 }
 
-TensorSpecs AdaptiveMaxPool2dSelect::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs AdaptiveMaxPool2dSelect::infer(const Params& p, Specs in) {
     Shape y = adaptively_pooled_shape<AdaptiveMaxPool2dSelect>(p, in);
     check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
     check_pool_input(name, "v", in[2], {in[0].dtype, in[0].shape, {}});
@@ -54,7 +54,7 @@ Tensors AdaptiveMaxPool2dSelect::gradient(const GradientContext<Params>& g) {
     return g.result({{"v", scattered}});
 }
 
-TensorSpecs AdaptiveAvgPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs AdaptiveAvgPool2d::infer(const Params& p, Specs in) {
     return {{in[0].dtype, adaptively_pooled_shape<AdaptiveAvgPool2d>(p, in), {}}};
 }
 
@@ -63,7 +63,7 @@ Tensors AdaptiveAvgPool2d::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", dx}});
 }
 
-TensorSpecs AdaptiveAvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs AdaptiveAvgPool2dBackward::infer(const Params& p, Specs in) {
     check_pool_input(name, "dy", in[1],
                      {in[0].dtype, adaptively_pooled_shape<AdaptiveAvgPool2dBackward>(p, in), {}});
     return {{in[1].dtype, in[0].shape, {}}};
@@ -74,24 +74,19 @@ Tensors AdaptiveAvgPool2dBackward::gradient(const GradientContext<Params>& g) {
     return g.result({{"dy", averaged}});
 }
 
-double AdaptiveMaxPool2d::operations(const Params& p, std::span<const TensorSpec> in,
-                                     std::span<const TensorSpec> out) {
+double AdaptiveMaxPool2d::operations(const Params& p, Specs in, Specs out) {
     return window_operations<AdaptiveMaxPool2d>(p, in[0], out[0]);
 }
-double AdaptiveMaxPool2dBackward::operations(const Params& p, std::span<const TensorSpec> in,
-                                             std::span<const TensorSpec>) {
+double AdaptiveMaxPool2dBackward::operations(const Params& p, Specs in, Specs) {
     return window_operations<AdaptiveMaxPool2dBackward>(p, in[0], in[2]);
 }
-double AdaptiveMaxPool2dSelect::operations(const Params& p, std::span<const TensorSpec> in,
-                                           std::span<const TensorSpec> out) {
+double AdaptiveMaxPool2dSelect::operations(const Params& p, Specs in, Specs out) {
     return window_operations<AdaptiveMaxPool2dSelect>(p, in[0], out[0]);
 }
-double AdaptiveAvgPool2d::operations(const Params& p, std::span<const TensorSpec> in,
-                                     std::span<const TensorSpec> out) {
+double AdaptiveAvgPool2d::operations(const Params& p, Specs in, Specs out) {
     return window_operations<AdaptiveAvgPool2d>(p, in[0], out[0]);
 }
-double AdaptiveAvgPool2dBackward::operations(const Params& p, std::span<const TensorSpec> in,
-                                             std::span<const TensorSpec>) {
+double AdaptiveAvgPool2dBackward::operations(const Params& p, Specs in, Specs) {
     return window_operations<AdaptiveAvgPool2dBackward>(p, in[0], in[1]);
 }
 

@@ -22,9 +22,9 @@ struct AdaptiveMaxPool2d {
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysIndependent batch_independence{{.shares_times = true}};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdaptiveMaxPool2d> adaptive_max_pool2d{};
@@ -42,9 +42,9 @@ struct AdaptiveMaxPool2dBackward {
     static constexpr ImageLayouts layouts{};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdaptiveMaxPool2dBackward> adaptive_max_pool2d_backward{};
@@ -61,9 +61,9 @@ struct AdaptiveMaxPool2dSelect {
     static constexpr auto fields = AdaptiveMaxPool2d::fields;
     static constexpr ImageLayouts layouts{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdaptiveMaxPool2dSelect> adaptive_max_pool2d_select{};
@@ -79,9 +79,9 @@ struct AdaptiveAvgPool2d {
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysIndependent batch_independence{{.shares_times = true}};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdaptiveAvgPool2d> adaptive_avg_pool2d{};
@@ -97,9 +97,9 @@ struct AdaptiveAvgPool2dBackward {
     static constexpr ImageLayouts layouts{};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdaptiveAvgPool2dBackward> adaptive_avg_pool2d_backward{};

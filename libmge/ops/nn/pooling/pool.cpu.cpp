@@ -90,7 +90,7 @@ void run_average_reference(const Prepared& prepared, const Launch& launch) {
 bool is_layout(const TensorSpec& spec, std::string_view name) { return spec.layout == Layout::named(name); }
 
 // Planes with their channels innermost, at least in blocks, are as good as plain ones.
-Support supports_layouts(const TensorSpec& image, std::span<const TensorSpec> others) {
+Support supports_layouts(const TensorSpec& image, Specs others) {
     for (auto& other : others)
         if (other.layout != image.layout) return {"all images must have the same layout"};
     if (!image.layout.is_plain() && !is_layout(image, "nhwc") && !is_layout(image, "nChw16c") &&
@@ -98,7 +98,7 @@ Support supports_layouts(const TensorSpec& image, std::span<const TensorSpec> ot
         return {"only the layouts plain, nhwc, nChw8c and nChw16c"};
     return supported;
 }
-Support supports_images(const TensorSpec& image, std::span<const TensorSpec> others) {
+Support supports_images(const TensorSpec& image, Specs others) {
     return image.dtype == DType::f32 ? supports_layouts(image, others) : Support{"only f32"};
 }
 Support supports_simd(const Problem& problem) { return supports_images(problem.outputs[0], problem.inputs); }

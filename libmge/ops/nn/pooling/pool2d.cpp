@@ -6,7 +6,7 @@ namespace mge::ops {
 namespace {
 
 template <class Op>
-Shape pooled_shape(const typename Op::Params& p, std::span<const TensorSpec> in) {
+Shape pooled_shape(const typename Op::Params& p, Specs in) {
     check_pool_dtype(Op::name, in[0]);
     return pool_shape(Op::name, in[0].shape, p.kernel, p.stride, p.padding);
 }
@@ -14,7 +14,7 @@ Shape pooled_shape(const typename Op::Params& p, std::span<const TensorSpec> in)
 }  // namespace
 
 // Quantised values are in the order of the real numbers that they represent.
-TensorSpecs MaxPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs MaxPool2d::infer(const Params& p, Specs in) {
     if (in[0].dtype == DType::u8 || in[0].dtype == DType::i8)
         return {{in[0].dtype, pool_shape(name, in[0].shape, p.kernel, p.stride, p.padding), {}}};
     return {{in[0].dtype, pooled_shape<MaxPool2d>(p, in), {}}};
@@ -25,7 +25,7 @@ Tensors MaxPool2d::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", dx}});
 }
 
-TensorSpecs MaxPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs MaxPool2dBackward::infer(const Params& p, Specs in) {
     Shape y = pooled_shape<MaxPool2dBackward>(p, in);
     check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
     check_pool_input(name, "dy", in[2], {in[0].dtype, y, {}});
@@ -38,7 +38,7 @@ Tensors MaxPool2dBackward::gradient(const GradientContext<Params>& g) {
     return g.result({{"dy", selected}});
 }
 
-TensorSpecs MaxPool2dSelect::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs MaxPool2dSelect::infer(const Params& p, Specs in) {
     Shape y = pooled_shape<MaxPool2dSelect>(p, in);
     check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
     check_pool_input(name, "v", in[2], {in[0].dtype, in[0].shape, {}});
@@ -50,7 +50,7 @@ Tensors MaxPool2dSelect::gradient(const GradientContext<Params>& g) {
     return g.result({{"v", scattered}});
 }
 
-TensorSpecs AvgPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs AvgPool2d::infer(const Params& p, Specs in) {
     return {{in[0].dtype, pooled_shape<AvgPool2d>(p, in), {}}};
 }
 
@@ -59,7 +59,7 @@ Tensors AvgPool2d::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", dx}});
 }
 
-TensorSpecs AvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs AvgPool2dBackward::infer(const Params& p, Specs in) {
     check_pool_input(name, "dy", in[1], {in[0].dtype, pooled_shape<AvgPool2dBackward>(p, in), {}});
     return {{in[1].dtype, in[0].shape, {}}};
 }
@@ -69,22 +69,19 @@ Tensors AvgPool2dBackward::gradient(const GradientContext<Params>& g) {
 }
 
 // Each result, or each element of its gradient, comes from or goes to a whole window of x.
-double MaxPool2d::operations(const Params& p, std::span<const TensorSpec>, std::span<const TensorSpec> out) {
+double MaxPool2d::operations(const Params& p, Specs, Specs out) {
     return element_count(out[0]) * window_area(p.kernel);
 }
-double MaxPool2dBackward::operations(const Params& p, std::span<const TensorSpec> in,
-                                     std::span<const TensorSpec>) {
+double MaxPool2dBackward::operations(const Params& p, Specs in, Specs) {
     return element_count(in[2]) * window_area(p.kernel);
 }
-double MaxPool2dSelect::operations(const Params& p, std::span<const TensorSpec>,
-                                   std::span<const TensorSpec> out) {
+double MaxPool2dSelect::operations(const Params& p, Specs, Specs out) {
     return element_count(out[0]) * window_area(p.kernel);
 }
-double AvgPool2d::operations(const Params& p, std::span<const TensorSpec>, std::span<const TensorSpec> out) {
+double AvgPool2d::operations(const Params& p, Specs, Specs out) {
     return element_count(out[0]) * window_area(p.kernel);
 }
-double AvgPool2dBackward::operations(const Params& p, std::span<const TensorSpec> in,
-                                     std::span<const TensorSpec>) {
+double AvgPool2dBackward::operations(const Params& p, Specs in, Specs) {
     return element_count(in[1]) * window_area(p.kernel);
 }
 

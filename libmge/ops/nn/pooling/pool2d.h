@@ -27,9 +27,9 @@ struct MaxPool2d {
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysIndependent batch_independence{{.shares_times = true}};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<MaxPool2d> max_pool2d{};
@@ -46,9 +46,9 @@ struct MaxPool2dBackward {
     static constexpr ImageLayouts layouts{};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<MaxPool2dBackward> max_pool2d_backward{};
@@ -65,9 +65,9 @@ struct MaxPool2dSelect {
     static constexpr auto fields = MaxPool2d::fields;
     static constexpr ImageLayouts layouts{};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<MaxPool2dSelect> max_pool2d_select{};
@@ -95,9 +95,9 @@ struct AvgPool2d {
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysIndependent batch_independence{{.shares_times = true}};
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AvgPool2d> avg_pool2d{};
@@ -113,9 +113,9 @@ struct AvgPool2dBackward {
     static constexpr ImageLayouts layouts{};
     static constexpr auto autocast = Autocast::wide;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AvgPool2dBackward> avg_pool2d_backward{};

@@ -21,7 +21,7 @@ void check_bias(const TensorSpec& bias, int64_t rows) {
 
 }  // namespace
 
-TensorSpecs Op::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Op::infer(const Params& p, Specs in) {
     if (in[0].dtype != DType::f32)
         throw_user(name, text("x must be float32, got ", in[0].dtype), ErrorClass::type);
     if (in[0].shape.rank() < 1) throw_user(name, "x must have rows, got a scalar");
@@ -53,19 +53,18 @@ Tensors Op::gradient(const GradientContext<Params>& g) {
     return result;
 }
 
-double Op::operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out) {
+double Op::operations(const Params&, Specs in, Specs out) {
     auto& x = in[0].shape;
     double epilogue = double(is_given(in, 4)) + double(is_given(in, 5));
     return element_count(out[0]) * (2 * double(x[x.rank() - 1]) + epilogue);
 }
 
-std::optional<BatchIndependence> Op::batch_independence(const Params&, std::span<const TensorSpec> in,
-                                                        std::span<const TensorSpec>) {
+std::optional<BatchIndependence> Op::batch_independence(const Params&, Specs in, Specs) {
     if (in[0].shape.rank() < 2) return std::nullopt;
     return BatchIndependence{.shared_inputs = 0b011110u, .shares_times = true};
 }
 
-CompressedWeight compressed_weight(const Op::Params& p, std::span<const TensorSpec> in) {
+CompressedWeight compressed_weight(const Op::Params& p, Specs in) {
     auto& x = in[0].shape;
     return compressed_weight(Op::name, p.bits, p.group, x[x.rank() - 1], in[1], in[2],
                              in.size() > 3 ? in[3] : TensorSpec{});

@@ -28,12 +28,11 @@ struct CompressedMatmul {
                    field<&Params::activation>("activation", activation_doc));
     static constexpr Epilogue epilogue{.channel_axis = -1};
     static constexpr auto autocast = Autocast::wide;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     // To x, residual and bias; steps, scales and zero points have none.
     static Tensors gradient(const GradientContext<Params>&);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
-    static std::optional<BatchIndependence> batch_independence(const Params&, std::span<const TensorSpec> in,
-                                                               std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs in, Specs out);
+    static std::optional<BatchIndependence> batch_independence(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<CompressedMatmul> compressed_matmul{};

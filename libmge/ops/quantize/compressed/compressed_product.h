@@ -8,8 +8,7 @@
 namespace mge::ops {
 
 // UserError when the inputs do not fit together.
-MGE_API CompressedWeight compressed_weight(const CompressedMatmul::Params& params,
-                                           std::span<const TensorSpec> inputs);
+MGE_API CompressedWeight compressed_weight(const CompressedMatmul::Params& params, Specs inputs);
 MGE_API int64_t rows_of_x(const Problem& problem);
 
 }  // namespace mge::ops

@@ -26,9 +26,9 @@ struct ExpandWeight {
                    field<&Params::group>(
                        "group", "Number of columns that share a scale, even for 4 bits; 0: the whole row."));
     static constexpr auto autocast = Autocast::wide;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     // Difference and product.
-    static double operations(const Params&, std::span<const TensorSpec>, std::span<const TensorSpec> out);
+    static double operations(const Params&, Specs, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<ExpandWeight> expand_weight{};

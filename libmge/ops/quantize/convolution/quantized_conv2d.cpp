@@ -9,7 +9,6 @@ namespace mge::ops {
 namespace {
 
 using Conv = QuantizedConv2d;
-using Specs = std::span<const TensorSpec>;
 
 TensorSpec given(Specs in, size_t i) { return i < in.size() ? in[i] : TensorSpec{}; }
 

@@ -74,8 +74,8 @@ struct QuantizedConv2d {
     // All but x and residual.
     static constexpr AlwaysIndependent batch_independence{
         {.shared_inputs = ~(1u << x | 1u << residual), .shares_times = true}};
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
-    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static TensorSpecs infer(const Params&, Specs);
+    static double operations(const Params&, Specs in, Specs out);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<QuantizedConv2d> quantized_conv2d{};

@@ -23,7 +23,7 @@ struct Reorder {
         field<&Params::layout>("layout", "Name of the layout (nhwc, nChw16c, ...), or plain for row-major."));
     static constexpr bool stops_gradient = true;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Reorder> reorder{};

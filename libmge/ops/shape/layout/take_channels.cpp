@@ -38,7 +38,7 @@ bool is_permutation(IntList order, size_t count) {
 
 }  // namespace
 
-TensorSpecs TakeChannels::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs TakeChannels::infer(const Params& p, Specs in) {
     if (in.empty()) throw_user(name, "needs at least one tensor", ErrorClass::value);
     TensorSpec y = in[0];
     int64_t total = 0;

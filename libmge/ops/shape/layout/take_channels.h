@@ -33,7 +33,7 @@ struct TakeChannels {
     static constexpr AlwaysIndependent batch_independence{};
     static constexpr bool stops_gradient = true;
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<TakeChannels> take_channels{};

@@ -20,7 +20,7 @@ std::vector<int> transpose_axes(const Transpose::Params& p, int rank) {
     return axes;
 }
 
-TensorSpecs Transpose::infer(const Params& p, std::span<const TensorSpec> in) {
+TensorSpecs Transpose::infer(const Params& p, Specs in) {
     Shape shape;
     for (int axis : transpose_axes(p, in[0].shape.rank())) shape.push_back(in[0].shape.extent(axis));
     return {{in[0].dtype, shape, {}}};

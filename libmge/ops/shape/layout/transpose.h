@@ -19,7 +19,7 @@ struct Transpose {
     static constexpr auto fields =
         field_list(field<&Params::pattern>("pattern", "A permutation of 0 … rank - 1."));
 
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
