@@ -48,7 +48,7 @@ class TestWheels:
         names = {re.sub(r"-\d+\.\d+\.\d+-", "-VERSION-", file.name) for file in dist.iterdir()}
         assert names == {
             f"mge_engine-VERSION-{tag}-manylinux_2_35_x86_64.whl",
-            "mge_engine_lite-VERSION-py3-none-manylinux_2_35_x86_64.whl",
+            "mge_engine_lite-VERSION-py3-none-manylinux_2_34_x86_64.whl",
         }
 
     def test_the_same_sources_give_the_same_bytes(self, dist):
