@@ -33,30 +33,33 @@ def runner(*prefix, folder, **settings):
     return run
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder of all files, which holds the example networks."""
+    folder = tmp_path_factory.mktemp("arm64")
+    command = [sys.executable, ROOT / "examples/models/dump.py", *NETS, "--out", folder]
+    subprocess.run(command, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def here(folder):
+    """Runs a tool of this machine."""
+    build = Path(os.environ.get("MGE_BUILD_DIR", ROOT / "build/release")).resolve()
+    return runner(build / "bin", folder=folder)
+
+
+@pytest.fixture(scope="module", params=PROCESSORS)
+def on_arm(folder, request):
+    """Runs a tool for Arm."""
+    subprocess.run([SCRIPT, "build", *TOOLS], check=True)
+    tools = ROOT / "build/arm64/bin"
+    return runner(SCRIPT, "run", tools, folder=folder, QEMU_CPU=request.param)
+
+
 # It compiles the library again, which takes most of an hour on two cores.
 @pytest.mark.skipif("MGE_NIGHTLY" not in os.environ, reason="compiles everything again: nightly")
 class TestArm64:
-    @pytest.fixture(scope="class")
-    def folder(self, tmp_path_factory):
-        """The folder of all files, which holds the example networks."""
-        folder = tmp_path_factory.mktemp("arm64")
-        command = [sys.executable, ROOT / "examples/models/dump.py", *NETS, "--out", folder]
-        subprocess.run(command, check=True)
-        return folder
-
-    @pytest.fixture(scope="class")
-    def here(self, folder):
-        """Runs a tool of this machine."""
-        build = Path(os.environ.get("MGE_BUILD_DIR", ROOT / "build/release")).resolve()
-        return runner(build / "bin", folder=folder)
-
-    @pytest.fixture(scope="class", params=PROCESSORS)
-    def on_arm(self, folder, request):
-        """Runs a tool for Arm."""
-        subprocess.run([SCRIPT, "build", *TOOLS], check=True)
-        tools = ROOT / "build/arm64/bin"
-        return runner(SCRIPT, "run", tools, folder=folder, QEMU_CPU=request.param)
-
     @pytest.mark.parametrize("net", NETS)
     def test_nets_agree(self, net, here, on_arm):
         here("mge-dump", "testcase", f"{net}.mge", "cases.mge", "--data", "#rand(-1,1)")

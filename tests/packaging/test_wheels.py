@@ -29,19 +29,20 @@ def test_an_interpreter_without_headers_is_not_found(tmp_path):
     assert all(line.startswith("/usr/bin/python3.") for line in done.stdout.splitlines())
 
 
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    """The wheels that the script makes for the interpreter of the tests."""
+    subprocess.run([SCRIPT, sys.executable], check=True)
+    folder = tmp_path_factory.mktemp("dist")
+    for file in (ROOT / "dist").glob("*_x86_64.whl"):
+        shutil.copy(file, folder)
+    return folder
+
+
 # It compiles the library and the extension, and installs scikit-learn from the network: too long
 # for every change. test_pip_install checks the same wheel before libraries are copied into it.
 @pytest.mark.skipif("MGE_NIGHTLY" not in os.environ, reason="compiles everything again: nightly")
 class TestWheels:
-    @pytest.fixture(scope="class")
-    def dist(self, tmp_path_factory):
-        """The wheels that the script makes for the interpreter of the tests."""
-        subprocess.run([SCRIPT, sys.executable], check=True)
-        folder = tmp_path_factory.mktemp("dist")
-        for file in (ROOT / "dist").glob("*_x86_64.whl"):
-            shutil.copy(file, folder)
-        return folder
-
     def test_names_say_what_they_run_on(self, dist):
         minor = sys.version_info.minor
         tag = f"cp3{minor}-cp3{minor}" if minor < 12 else "cp312-abi3"
