@@ -237,7 +237,7 @@ TEST(Conv2d, ComputesStridedWindows) {
 }
 
 // Gathered windows replace oneDNN's scalar loops if it has no generated kernels: few channels, few and many
-// pixels.
+// pixels, several strips.
 TEST(Conv2d, GathersAllWindowsWithoutAFastLibrary) {
     if (cpu_isa() >= Isa::sse4) GTEST_SKIP() << "oneDNN is faster on this machine";
     const ConvCase cases[] = {
@@ -245,6 +245,9 @@ TEST(Conv2d, GathersAllWindowsWithoutAFastLibrary) {
         {{1, 8, 33, 31}, {12, 8, 5, 5}, {.stride = {2, 2}, .padding = {2, 2}}},
         {{1, 24, 3, 2}, {40, 24, 2, 2}, {.activation = Activation::hswish}},
         {{1, 32, 3, 3}, {8, 32, 1, 1}, {.stride = {2, 2}}},
+        {{1, 64, 40, 37},
+         {16, 64, 3, 3},
+         {.stride = {2, 2}, .padding = {1, 1}, .activation = Activation::silu}},
     };
     for (auto& c : cases) expect_computes("gathered", c, channel_blocks());
 }
@@ -261,6 +264,7 @@ TEST(Conv2d, GathersPlainWindowsWithoutAFastLibrary) {
          {.stride = {2, 2}, .padding = {3, 3}, .activation = Activation::silu}},
         {{1, 1, 6, 5}, {8, 1, 2, 5}, {.padding = {4, 1}, .dilation = {3, 1}}},
         {{1, 7, 4, 9}, {9, 7, 1, 1}, {.activation = Activation::hswish}},
+        {{1, 3, 61, 150}, {16, 3, 7, 7}, {.padding = {3, 3}, .activation = Activation::silu}},
     };
     for (auto& c : cases) expect_computes("gathered", c, channel_blocks(), 2, "nchw");
 }

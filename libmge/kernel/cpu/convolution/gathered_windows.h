@@ -13,15 +13,17 @@ namespace mge::cpu {
 struct GatheredWindows {
     int64_t ic;
     std::array<int64_t, 2> in, out, kernel, stride, padding, dilation;
+    int64_t first_row = 0, rows = out[0];  // lines of windows that are gathered
 
     int64_t elements() const { return kernel[0] * kernel[1]; }  // in a window of an input channel
+    int64_t pixels() const { return rows * out[1]; }
 };
 
 // Blocks of input channels [first, last).
 void gather_windows(const GatheredWindows& shape, const float* x, float* y, int64_t first, int64_t last);
 
 // The same from a plain image of any number of channels, for blocks [first, last) of the result's channels.
-// `block` of them are side by side; the last one is filled with zeros.
+// `block` of them, a multiple of 8, are side by side; the last one is filled with zeros.
 void gather_plain_windows(const GatheredWindows& shape, int64_t block, const float* x, float* y,
                           int64_t first, int64_t last);
 

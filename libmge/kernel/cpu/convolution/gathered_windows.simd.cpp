@@ -31,12 +31,12 @@ void read_window(const GatheredWindows& s, const float* plane, int64_t top, int6
 }
 
 void gather(const GatheredWindows& s, const float* x, float* y, int64_t first, int64_t last) {
-    const int64_t elements = s.elements(), pixels = s.out[0] * s.out[1];
+    const int64_t elements = s.elements(), pixels = s.pixels();
     std::vector<float> seen(size_t(elements * block)), turned(seen.size());
     for (int64_t b = first; b < last; ++b) {
         const float* plane = x + b * s.in[0] * s.in[1] * block;
         float* to = y + b * elements * pixels * block;
-        for (int64_t h = 0; h < s.out[0]; ++h)
+        for (int64_t h = s.first_row; h < s.first_row + s.rows; ++h)
             for (int64_t w = 0; w < s.out[1]; ++w, to += block) {
                 const int64_t top = h * s.stride[0] - s.padding[0], left = w * s.stride[1] - s.padding[1];
                 read_window(s, plane, top, left, elements == 1 ? to : seen.data());

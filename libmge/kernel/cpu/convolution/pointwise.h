@@ -19,7 +19,8 @@ namespace mge::cpu {
 struct Pointwise {
     int64_t ic, oc, pixels;
     Activation activation = Activation::none;
-    int64_t weight_ic = ic;  // input channels of the weight, which include those of x
+    int64_t weight_ic = ic;     // input channels of the weight, which include those of x
+    int64_t y_pixels = pixels;  // pixels of the image y, which include those of x
 
     int64_t items() const;  // independent parts of the work
 };

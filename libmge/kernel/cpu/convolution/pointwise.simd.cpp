@@ -31,6 +31,8 @@ constexpr int64_t strip_floats = 1 << 16;
 // Tiles whose activations are computed together, in rows long enough for vectors.
 constexpr int64_t activated_together = 8;
 constexpr int64_t floats_in_line = 16;
+// The weights of a panel's vectors are side by side.
+constexpr bool is_panel_one_block = panel_channels == block;
 
 int64_t stored(int64_t channels) { return ceil_div(channels, block) * block; }
 int64_t panels(const Pointwise& s) { return ceil_div(stored(s.oc), panel_channels); }
@@ -50,13 +52,19 @@ struct Tile {
     int64_t fetched, lines_of_block;
 };
 
+// The weights of a vector of channels from those of all V, for channel k of x.
+template <int V>
+HWY_INLINE const float* weights_of(const float* const (&weight)[V], int v, int64_t k) {
+    return (is_panel_one_block ? weight[0] + v * lanes : weight[v]) + k * block;
+}
+
 // Adds the products of channel k of R pixels to the sums.
 template <int R, int V>
 HWY_INLINE void add_channel(const float* x, const float* const (&weight)[V], int64_t k, Vec (&sums)[R][V]) {
     const Channels f;
     Vec column[V];
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(f, weight[v] + k * block);
+    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(f, weights_of(weight, v, k));
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
         const Vec pixel = hn::Set(f, x[r * block + k]);
@@ -73,7 +81,7 @@ HWY_INLINE void add_lane(const Vec (&pixels)[R], const float* const (&weight)[V]
     const Channels f;
     Vec column[V];
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(f, weight[v] + (k + I) * block);
+    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(f, weights_of(weight, v, k + I));
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
@@ -121,7 +129,7 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
         const int64_t channel = at.channel + v * lanes;
-        places[v] = (channel / block * s.pixels + at.pixel) * block + channel % block;
+        places[v] = (channel / block * s.y_pixels + at.pixel) * block + channel % block;
         weight[v] = d.weight + channel / block * s.weight_ic * block + channel % block;
         const Vec bias = load_bias(d.bias, channel, s.oc);
 #pragma GCC unroll 16
@@ -131,19 +139,21 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
     const int64_t block_of_x = s.pixels * block, lines = at.lines_of_block;
     // Distance between blocks of output channels; the gap belongs to other channels of x.
     const int64_t block_of_weight = s.ic * block, gap = (s.weight_ic - s.ic) * block;
-    int64_t fetched = at.fetched;
-    for (int64_t rest = s.ic; rest > 0; rest -= block, x += block_of_x) {
+    const float* next_panel = at.next_panel;
+    int64_t fetched = at.fetched, rest = s.ic;
+    const auto fetch = [&] {
         for (int64_t i = 0; i < lines; ++i, fetched += floats_in_line)
-            __builtin_prefetch(at.next_panel + fetched + (fetched < block_of_weight ? 0 : gap), 0,
+            __builtin_prefetch(next_panel + fetched + (fetched < block_of_weight ? 0 : gap), 0,
                                2);  // into the second cache
-        if (HWY_LIKELY(rest >= block)) {
-            add_block<R, V>(x, weight, sums);
-        } else {
-            for (int64_t k = 0; k < rest; ++k) add_channel<R, V>(x, weight, k, sums);
-        }
+    };
+    for (; rest >= block; rest -= block, x += block_of_x) {
+        fetch();
+        add_block<R, V>(x, weight, sums);
 #pragma GCC unroll 2
         for (int v = 0; v < V; ++v) weight[v] += block * block;
     }
+    if (rest > 0) fetch();
+    for (int64_t k = 0; k < rest; ++k) add_channel<R, V>(x, weight, k, sums);
     if (const float* residual = d.residual)
         for_sums(sums, [&](Vec& y, int r, int v)
                            HWY_ATTR { y = hn::Add(y, hn::LoadU(f, residual + places[v] + r * block)); });
@@ -182,7 +192,7 @@ void activate_tiles(const Pointwise& s, const PointwiseData& d, int64_t panel, i
     const int64_t begin = first_pixel(s, first_group), end = first_pixel(s, last_group);
     const int64_t first = panel * panel_channels, last = std::min(first + panel_channels, stored(s.oc));
     for (int64_t channel = first; channel < last; channel += block)
-        activate(s.activation, d.y + (channel / block * s.pixels + begin) * block, (end - begin) * block);
+        activate(s.activation, d.y + (channel / block * s.y_pixels + begin) * block, (end - begin) * block);
 }
 
 // Each tile prefetches its part of the next panel, which hides the latency.

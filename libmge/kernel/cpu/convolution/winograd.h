@@ -20,9 +20,16 @@ inline constexpr int64_t winograd_tile = 4, winograd_points = 36;
 // Channels of x are taken in parts: the points of one part's weights for 32 channels of y take 590 KB, which
 // leaves most of a second cache to the tiles.
 inline constexpr int64_t winograd_depth = 128;
+// So many channels of x, or fewer, get half of the memory for the points of weights.
+inline constexpr int64_t winograd_few_channels = winograd_depth / 2;
 // Between the 36 planes of points: with a power of two from one to the next all would meet in few sets of the
 // first cache.
 inline constexpr int64_t winograd_gap = 16;
+
+// Channels of x for whose points each part has memory.
+inline int64_t channels_of_part(int64_t channels, int64_t chunk) {
+    return std::min(winograd_depth, (channels + chunk - 1) / chunk * chunk);
+}
 
 // Channel c of pixel (h, w) of image n is at n * image + c / block * plane + c % block + h * row + w * pixel.
 struct ImageStrides {
@@ -76,6 +83,7 @@ void winograd_panel(const Winograd& w, const WinogradPanel& p, TileRange strip, 
 // Functions compiled once per instruction set.
 struct WinogradFunctions {
     int64_t panel_channels, group_tiles;
+    int64_t chunk;  // channels of a tile's points that are side by side
     void (*input)(const Winograd&, const float*, TileRange, int64_t, int64_t, float*);
     void (*panel)(const Winograd&, const WinogradPanel&, TileRange, int64_t);
 };

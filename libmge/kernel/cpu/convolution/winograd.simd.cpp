@@ -3,6 +3,8 @@
 #define HWY_TARGET_INCLUDE "libmge/kernel/cpu/convolution/winograd.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
+#include <algorithm>
+#include <type_traits>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -18,17 +20,22 @@ namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t depth = winograd_depth, plane_gap = winograd_gap;
+constexpr int64_t depth = winograd_depth, few_channels = winograd_few_channels, plane_gap = winograd_gap;
 // Weights are fetched so many input channels ahead of their transformation.
 constexpr int64_t fetched_ahead = 8;
 // Floats of a line of the caches.
 constexpr int64_t line = 64 / sizeof(float);
 
+// Channels in a block of weights.
+constexpr int64_t block = lanes == 16 ? 16 : 8;
+// Channels of a tile that are side by side, then those of the next tile: all of a part, or a vector where
+// products take single lanes.
+constexpr int64_t chunk = products_at_once > 1 ? products_at_once : depth;
+
 // Tiles are multiplied in groups of about equal size. The points of a group and a part of the channels of x
-// are (36, max_rows, depth); those of the weights (36, depth, panel_channels); a group's products (36,
-// max_rows, panel_channels).
-constexpr int64_t points_plane = max_rows * depth + plane_gap, points_group = winograd_points * points_plane;
-constexpr int64_t weights_plane = depth * panel_channels + plane_gap;
+// are (36, channels / chunk, tiles, chunk); those of the weights (36, channels, panel_channels); a group's
+// products (36, max_rows, panel_channels).
+constexpr int64_t weights_plane(int64_t channels) { return channels * panel_channels + plane_gap; }
 constexpr int64_t products_plane = max_rows * panel_channels;
 constexpr int64_t products_group = winograd_points * products_plane;
 
@@ -42,37 +49,52 @@ Group group_at(int64_t tiles, int64_t index) {
     return {index, first, tiles * (index + 1) / groups - first};
 }
 
+int64_t points_plane(const Winograd& w) { return max_rows * channels_of_part(w.ic, chunk) + plane_gap; }
+int64_t points_group(const Winograd& w) { return winograd_points * points_plane(w); }
+
+// Positions of the points of one of `tiles` tiles.
+struct GroupPlaces {
+    int64_t part, plane, tiles;
+    HWY_INLINE int64_t of_channel(int64_t c) const {
+        return c / depth * part + c % depth / chunk * chunk * tiles + c % chunk;
+    }
+};
+
 void input(const Winograd& w, const float* x, TileRange strip, int64_t first, int64_t last, float* points) {
-    const PointPlaces places{depth, groups_of(strip.count) * points_group, points_plane};
+    const int64_t part = groups_of(strip.count) * points_group(w);
     for (int64_t i = first; i < last; ++i) {
         Group group = group_at(strip.count, i);
+        const GroupPlaces places{part, points_plane(w), group.count};
         for (int64_t t = 0; t < group.count; ++t)
-            input_tile(w, x, tile_at(w, strip.first + group.first + t), points + i * points_group + t * depth,
-                       places);
+            input_tile(w, x, tile_at(w, strip.first + group.first + t),
+                       points + i * points_group(w) + t * chunk, places);
     }
 }
 
 // The points of one vector of a panel's channels for one input channel.
-HWY_INLINE void transform_weight(const float* g, int64_t block, float* to) {
+template <int64_t plane>
+HWY_INLINE void transform_weight(const float* g, float* to) {
     const F32 f;
-    transform_square<3, window>([](auto& g, auto& p) HWY_ATTR { weight_points(g, p); },
-                                [&](int64_t i, int64_t j)
-                                    HWY_ATTR { return hn::LoadU(f, g + (i * 3 + j) * block); },
-                                [&](int64_t i, int64_t j, Vec p)
-                                    HWY_ATTR { hn::Store(p, f, to + (i * window + j) * weights_plane); });
+    transform_square<3, window>(
+        [](auto& g, auto& p) HWY_ATTR { weight_points(g, p); },
+        [&](int64_t i, int64_t j) HWY_ATTR { return hn::LoadU(f, g + (i * 3 + j) * block); },
+        [&](int64_t i, int64_t j, Vec p) HWY_ATTR { hn::Store(p, f, to + (i * window + j) * plane); });
 }
 
 // The points of `vectors` vectors of a panel's channels, for input channels from `c` on. Vectors of the same
 // input channel follow each other: their points share lines, which go to the second cache only once then.
+template <int64_t most_channels>
 void transform_weights(const Winograd& w, const float* weight, int vectors, int64_t c, int64_t count,
                        float* points) {
-    const int64_t block = w.y.block, blocks = w.ic * 9 * block;
     for (int64_t k = 0; k < count; ++k)
-        for (int v = 0; v < vectors; ++v) {
-            const int64_t first = v * lanes;
-            const float* g = weight + first / block * blocks + (c + k) * 9 * block + first % block;
-            for (int64_t tap = 0; tap < 9; ++tap) hwy::Prefetch(g + (fetched_ahead * 9 + tap) * block);
-            transform_weight(g, block, points + k * panel_channels + first);
+        for (int64_t first = 0; first < vectors * lanes; first += block) {
+            const float* g = weight + first * w.ic * 9 + (c + k) * 9 * block;
+#pragma GCC unroll 9
+            for (int64_t at = 0; at < 9 * block; at += line)
+                hwy::Prefetch(g + fetched_ahead * 9 * block + at);
+            for (int64_t v = 0; v < block; v += lanes)
+                transform_weight<weights_plane(most_channels)>(g + v,
+                                                               points + k * panel_channels + first + v);
         }
 }
 
@@ -85,6 +107,29 @@ struct Factors {
     const float* next_points;
 };
 
+template <int R, int V>
+HWY_INLINE void add_lines(const Factors& a, Vec (&sums)[R][V]) {
+    for (int64_t begin = 0; begin < a.channels; begin += line) {
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) hwy::Prefetch(a.next_points + r * chunk + begin);
+        const int64_t end = std::min(begin + line, a.channels);
+        for (int64_t k = begin; k < end; ++k)
+            add_products<chunk>(a.points + k, a.weights + k * panel_channels, sums);
+    }
+}
+template <int R, int V>
+HWY_INLINE void add_chunks(const Factors& a, Vec (&sums)[R][V]) {
+    const float *points = a.points, *weights = a.weights;
+    const int64_t to_next = a.next_points - points;
+    for (int64_t rest = a.channels; rest > 0; rest -= chunk) {
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < R * chunk; i += line) hwy::Prefetch(points + to_next + i);
+        add_more_products<chunk>(points, weights, sums);
+        points += R * chunk;
+        weights += chunk * panel_channels;
+    }
+}
+
 struct Multiply {
     template <int R, int V>
     static void run(const Factors& a, float* products) {
@@ -96,13 +141,10 @@ struct Multiply {
             for (int v = 0; v < V; ++v)
                 sums[r][v] =
                     a.is_first ? hn::Zero(f) : hn::Load(f, products + r * panel_channels + v * lanes);
-        for (int64_t begin = 0; begin < a.channels; begin += line) {
-#pragma GCC unroll 16
-            for (int r = 0; r < R; ++r) hwy::Prefetch(a.next_points + r * depth + begin);
-            const int64_t end = std::min(begin + line, a.channels);
-            for (int64_t k = begin; k < end; k += products_at_once)
-                add_more_products<depth>(a.points + k, a.weights + k * panel_channels, sums);
-        }
+        if constexpr (chunk < line)
+            add_chunks(a, sums);
+        else
+            add_lines(a, sums);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
@@ -111,12 +153,17 @@ struct Multiply {
 };
 constexpr auto multiplies = kernels_by_size<Multiply>();
 
-HWY_INLINE Vec finish(const Winograd& w, Vec y) {
+// Activations that are computed before a pixel is stored.
+struct Unchanged {
+    HWY_INLINE Vec operator()(Vec y) const { return y; }
+};
+struct Relu {
     // Max gives the number, or its second operand, if the first one is NaN.
-    if (w.activation == Activation::relu) return hn::Max(y, hn::Zero(F32()));
-    if (w.activation == Activation::relu_keeps_nan) return at_least(hn::Zero(F32()), y);
-    return y;
-}
+    HWY_INLINE Vec operator()(Vec y) const { return hn::Max(y, hn::Zero(F32())); }
+};
+struct ReluKeepsNan {
+    HWY_INLINE Vec operator()(Vec y) const { return at_least(hn::Zero(F32()), y); }
+};
 
 // Activations that are functions of their own, on one vector of channels of neighbouring pixels.
 HWY_INLINE void activate_row(const Winograd& w, float* y, int64_t pixels) {
@@ -125,9 +172,26 @@ HWY_INLINE void activate_row(const Winograd& w, float* y, int64_t pixels) {
     for (int64_t j = 0; j < pixels; ++j) activate(w.activation, y + j * w.y.pixel, lanes);
 }
 
+// Some pixels of a row of a tile; `count` may be a constant.
+template <class Finish, class Count>
+HWY_INLINE void store_pixels(const Winograd& w, const WinogradPanel& p, int64_t place, Count count,
+                             const Finish& finish, Vec (&y)[winograd_tile]) {
+    const F32 f;
+    if (p.residual)
+        for (int64_t j = 0; j < winograd_tile; ++j) {
+            if (j == count) break;
+            y[j] = hn::Add(y[j], hn::LoadU(f, p.residual + place + j * w.y.pixel));
+        }
+    for (int64_t j = 0; j < winograd_tile; ++j) {
+        if (j == count) break;
+        hn::StoreU(finish(y[j]), f, p.y + place + j * w.y.pixel);
+    }
+}
+
 // One tile of one vector of channels.
+template <class Finish>
 HWY_INLINE void store_tile(const Winograd& w, const WinogradPanel& p, const Tile& tile, int64_t channel,
-                           const float* products) {
+                           const float* products, const Finish& finish) {
     const F32 f;
     Vec half[winograd_tile][window], m[window], y[winograd_tile];
     for (int64_t j = 0; j < window; ++j) {
@@ -142,47 +206,60 @@ HWY_INLINE void store_tile(const Winograd& w, const WinogradPanel& p, const Tile
         tile.image * w.y.image + w.y.of_channel(channel) + tile.row * w.y.row + tile.column * w.y.pixel;
     for (int64_t i = 0; i < rows; ++i, place += w.y.row) {
         output_pixels(half[i], y);
-        for (int64_t j = 0; j < winograd_tile; ++j) {
-            if (j == columns) break;
-            Vec sum = hn::Add(y[j], bias);
-            if (p.residual) sum = hn::Add(sum, hn::LoadU(f, p.residual + place + j * w.y.pixel));
-            hn::StoreU(finish(w, sum), f, p.y + place + j * w.y.pixel);
-        }
+        for (int64_t j = 0; j < winograd_tile; ++j) y[j] = hn::Add(y[j], bias);
+        if (columns == winograd_tile)
+            store_pixels(w, p, place, std::integral_constant<int64_t, winograd_tile>(), finish, y);
+        else
+            store_pixels(w, p, place, columns, finish, y);
         activate_row(w, p.y + place, columns);
     }
 }
 
-void panel(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t panel) {
+template <class Finish>
+void store_tiles(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t panel,
+                 const Finish& finish) {
     const int64_t channel = panel * panel_channels, groups = groups_of(strip.count);
     const int vectors = int(std::min(panel_channels, w.oc - channel) / lanes);
-    for (int64_t c = 0; c < w.ic; c += depth) {
-        const int64_t count = std::min(depth, w.ic - c);
-        transform_weights(w, p.weight, vectors, c, count, p.weights);
-        const float* points = p.points + c / depth * groups * points_group;
-        for (int64_t i = 0; i < winograd_points; ++i)
-            for (int64_t g = 0; g < groups; ++g) {
-                const float* at = points + g * points_group + i * points_plane;
-                const float* next_point = points + (i + 1) % winograd_points * points_plane;
-                Factors a{at, p.weights + i * weights_plane, count, c == 0,
-                          g + 1 < groups ? at + points_group : next_point};
-                multiplies[size_t(vectors - 1)][size_t(group_at(strip.count, g).count - 1)](
-                    a, p.products + g * products_group + i * products_plane);
-            }
-    }
     for (int64_t g = 0; g < groups; ++g) {
         Group group = group_at(strip.count, g);
         for (int64_t t = 0; t < group.count; ++t) {
             Tile tile = tile_at(w, strip.first + group.first + t);
             for (int v = 0; v < vectors; ++v)
                 store_tile(w, p, tile, channel + v * lanes,
-                           p.products + g * products_group + t * panel_channels + v * lanes);
+                           p.products + g * products_group + t * panel_channels + v * lanes, finish);
         }
     }
 }
 
+void panel(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t panel) {
+    const int64_t channel = panel * panel_channels, groups = groups_of(strip.count);
+    const int vectors = int(std::min(panel_channels, w.oc - channel) / lanes);
+    const bool has_few_channels = w.ic <= few_channels;
+    const int64_t plane_of_weights = weights_plane(has_few_channels ? few_channels : depth);
+    const int64_t plane = points_plane(w), group_floats = points_group(w);
+    for (int64_t c = 0; c < w.ic; c += depth) {
+        const int64_t count = std::min(depth, w.ic - c);
+        const auto transform = has_few_channels ? transform_weights<few_channels> : transform_weights<depth>;
+        transform(w, p.weight, vectors, c, count, p.weights);
+        const float* points = p.points + c / depth * groups * group_floats;
+        for (int64_t i = 0; i < winograd_points; ++i)
+            for (int64_t g = 0; g < groups; ++g) {
+                const float* at = points + g * group_floats + i * plane;
+                const float* next_point = points + (i + 1) % winograd_points * plane;
+                Factors a{at, p.weights + i * plane_of_weights, count, c == 0,
+                          g + 1 < groups ? at + group_floats : next_point};
+                multiplies[size_t(vectors - 1)][size_t(group_at(strip.count, g).count - 1)](
+                    a, p.products + g * products_group + i * products_plane);
+            }
+    }
+    if (w.activation == Activation::relu) return store_tiles(w, p, strip, panel, Relu());
+    if (w.activation == Activation::relu_keeps_nan) return store_tiles(w, p, strip, panel, ReluKeepsNan());
+    store_tiles(w, p, strip, panel, Unchanged());
+}
+
 }  // namespace
 
-WinogradFunctions winograd_functions() { return {panel_channels, max_rows, input, panel}; }
+WinogradFunctions winograd_functions() { return {panel_channels, max_rows, chunk, input, panel}; }
 
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -211,10 +288,11 @@ int64_t Winograd::groups(int64_t tiles) const {
 }
 int64_t Winograd::point_floats(int64_t tiles) const {
     return (ic + winograd_depth - 1) / winograd_depth * groups(tiles) * winograd_points *
-           (functions().group_tiles * winograd_depth + winograd_gap);
+           (functions().group_tiles * channels_of_part(ic, functions().chunk) + winograd_gap);
 }
 int64_t Winograd::weight_floats() const {
-    return winograd_points * (winograd_depth * functions().panel_channels + winograd_gap);
+    const int64_t channels = ic <= winograd_few_channels ? winograd_few_channels : winograd_depth;
+    return winograd_points * (channels * functions().panel_channels + winograd_gap);
 }
 int64_t Winograd::product_floats(int64_t tiles) const {
     return groups(tiles) * winograd_points * functions().group_tiles * functions().panel_channels;

@@ -164,9 +164,9 @@ struct Extents {
     int64_t channels, height, width;
 };
 // The points of N by N pixels in all channels, from `at` on; pixels outside the image are zero.
-template <int N, class Along>
+template <int N, class Places, class Along>
 HWY_INLINE void transform_tile(const ImageStrides& x, const Extents& of, const float* images, const Tile& at,
-                               float* to, const PointPlaces& places, Along along) {
+                               float* to, const Places& places, Along along) {
     bool is_inside = at.row >= 0 && at.column >= 0 && at.row + N <= of.height && at.column + N <= of.width;
     HWY_ALIGN float copy[N * N * lanes];
     if (!is_inside) std::memset(copy, 0, sizeof copy);
@@ -185,8 +185,9 @@ HWY_INLINE void transform_tile(const ImageStrides& x, const Extents& of, const f
 }
 
 // The points of a tile of x.
+template <class Places>
 HWY_INLINE void input_tile(const Winograd& w, const float* x, const Tile& tile, float* to,
-                           const PointPlaces& places) {
+                           const Places& places) {
     transform_tile<window>(w.x, {w.ic, w.height, w.width}, x,
                            {tile.image, tile.row - w.pad_height, tile.column - w.pad_width}, to, places,
                            [](auto& d, auto& p) HWY_ATTR { input_points(d, p); });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/convolution/gathered_windows.h"
 #include "libmge/kernel/cpu/convolution/pointwise.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
@@ -22,17 +23,23 @@ bool is_faster_than_library(const ConvGeometry& g) {
     return g.stride != Pair{1, 1} && std::min(g.ic, g.oc) >= enough_channels && pixels >= enough_pixels &&
            pixels <= most_pixels;
 }
-// im2col data of some channels, which all their weights use: half of an L2 cache of 512 KiB. The product cuts
-// many pixels into strips itself.
+// im2col data of some channels, or of a strip of lines of pixels, which all their weights use: half of an L2
+// cache of 512 KiB.
 constexpr int64_t together_floats = 1 << 16;
 
 struct State {
     cpu::GatheredWindows windows;
     cpu::Pointwise product;  // product of all channels
     std::shared_ptr<const onednn::PackedWeight> weight;
+    int64_t stored_channels;    // channels of the im2col data, in full blocks
     int64_t channels_together;  // channels per product
+    int64_t rows_of_strip;      // each thread gathers strips of its own, or all threads gather one together
     int threads;
     bool is_plain;  // the image, not y
+
+    int64_t strips() const { return (windows.rows + rows_of_strip - 1) / rows_of_strip; }
+    int64_t floats_of_strip() const { return stored_channels * rows_of_strip * windows.out[1]; }
+    int64_t blocks() const { return stored_channels / channel_block(); }  // that are gathered
 };
 
 // A few colours of a plain image become an image in blocks. oneDNN has kernels for that, if it is fast.
@@ -62,51 +69,85 @@ Prepared prepare(const PrepareContext& context) {
     auto [weight, packed] = pack_blocks(context, g, channel_block());
     const int64_t elements = g.kernel[0] * g.kernel[1], pixels = g.out[0] * g.out[1], all = g.ic * elements;
     const int64_t stored = (all + channel_block() - 1) / channel_block() * channel_block();
+    const bool has_few_pixels = pixels <= most_pixels;
     auto pair = [](const Pair& of) { return std::array<int64_t, 2>{of[0], of[1]}; };
     State s{
         {g.ic, pair(g.in), pair(g.out), pair(g.kernel), pair(g.stride), pair(g.padding), pair(g.dilation)},
         {all, g.oc, pixels, p.as<Conv2d::Params>().activation},
         weight,
-        pixels > most_pixels
-            ? stored
-            : std::max<int64_t>(together_floats / pixels / channel_block(), 1) * channel_block(),
+        stored,
+        has_few_pixels ? std::max<int64_t>(together_floats / pixels / channel_block(), 1) * channel_block()
+                       : stored,
+        has_few_pixels ? g.out[0]
+                       : std::clamp<int64_t>(together_floats / (stored * g.out[1]), 1,
+                                             (g.out[0] + p.threads - 1) / p.threads),
         p.threads,
         p.inputs[0].layout.is_plain()};
-    return Prepared::make(std::move(s), size_t(stored * pixels) * sizeof(float), std::move(packed));
+    const int64_t strips_at_once = s.strips() > 1 ? p.threads : 1;
+    const auto workspace = size_t(strips_at_once * s.floats_of_strip()) * sizeof(float);
+    return Prepared::make(std::move(s), workspace, std::move(packed));
 }
 
-// The sums over some channels after those over others, of the same part of y.
-void multiply(const State& s, const Launch& launch, const float* seen, int64_t first, int64_t last) {
-    const int64_t all = s.product.ic;
+void gather(const State& s, const cpu::GatheredWindows& windows, const float* x, float* seen, int64_t first,
+            int64_t last) {
+    if (s.is_plain) return cpu::gather_plain_windows(windows, channel_block(), x, seen, first, last);
+    const int64_t elements = windows.elements();  // a block of channels of x makes so many
+    cpu::gather_windows(windows, x, seen, first / elements, last / elements);
+}
+
+// Items [first, last) of the product of a strip. The sums over some channels follow those over others, of the
+// same part of y.
+void multiply(const State& s, const Launch& launch, const cpu::GatheredWindows& windows, const float* seen,
+              int64_t first, int64_t last) {
+    const int64_t all = s.product.ic, place = windows.first_row * windows.out[1] * channel_block();
+    const auto* residual = launch.in_if_given<float>(3);
+    float* y = launch.out<float>(0) + place;
     for (int64_t begin = 0; begin < all; begin += s.channels_together) {
         cpu::Pointwise product = s.product;
+        product.pixels = windows.pixels();
         product.ic = std::min(s.channels_together, all - begin);
         const bool is_first = begin == 0, is_last = begin + product.ic == all;
         if (!is_last) product.activation = Activation::none;
         cpu::pointwise(product,
-                       {.x = seen + begin * s.product.pixels,
+                       {.x = seen + begin * product.pixels,
                         .weight = static_cast<const float*>(s.weight->data()) + begin * channel_block(),
                         .bias = is_first ? launch.in_if_given<float>(2) : nullptr,
-                        .residual = is_first ? launch.in_if_given<float>(3) : launch.out<float>(0),
-                        .y = launch.out<float>(0)},
+                        .residual = !is_first  ? y
+                                    : residual ? residual + place
+                                               : nullptr,
+                        .y = y},
                        first, last);
     }
+}
+
+int64_t items_of(const State& s, const cpu::GatheredWindows& windows) {
+    cpu::Pointwise product = s.product;
+    product.pixels = windows.pixels();
+    return product.items();
+}
+
+void run_strip(const State& s, const Launch& launch, int64_t strip, float* seen) {
+    cpu::GatheredWindows windows = s.windows;
+    windows.first_row = strip * s.rows_of_strip;
+    windows.rows = std::min(s.rows_of_strip, s.windows.rows - windows.first_row);
+    gather(s, windows, launch.in<float>(0), seen, 0, s.blocks());
+    multiply(s, launch, windows, seen, 0, items_of(s, windows));
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     auto* seen = static_cast<float*>(launch.workspace);
-    const auto* x = launch.in<float>(0);
-    if (s.is_plain)
-        par_for(s.threads, (s.product.ic + channel_block() - 1) / channel_block(), 1,
-                [&](int64_t first, int64_t last) {
-                    cpu::gather_plain_windows(s.windows, channel_block(), x, seen, first, last);
-                });
-    else
-        par_for(s.threads, s.windows.ic / channel_block(), 1,
-                [&](int64_t first, int64_t last) { cpu::gather_windows(s.windows, x, seen, first, last); });
-    par_for(s.threads, s.product.items(), 1,
-            [&](int64_t first, int64_t last) { multiply(s, launch, seen, first, last); });
+    if (s.strips() > 1)
+        return in_balanced_parts(s.threads, s.strips(), 1, [&](int thread, int64_t first, int64_t last) {
+            for (int64_t i = first; i < last; ++i)
+                run_strip(s, launch, i, seen + thread * s.floats_of_strip());
+        });
+    const int64_t grain = s.is_plain ? 1 : s.windows.elements();
+    par_for(s.threads, s.blocks() / grain, 1, [&](int64_t first, int64_t last) {
+        gather(s, s.windows, launch.in<float>(0), seen, first * grain, last * grain);
+    });
+    par_for(s.threads, items_of(s, s.windows), 1,
+            [&](int64_t first, int64_t last) { multiply(s, launch, s.windows, seen, first, last); });
 }
 
 }  // namespace
