@@ -196,6 +196,59 @@ __attribute__((target("arch=armv8.2-a+dotprod"))) void multiply_pixels(const Byt
     for (; i < w.count; ++i) multiply_channels<1, is_signed>(w, c, i, start, load);
 }
 
+// The words of a column of three taps of 16 channels. The fourth has weight 0.
+template <bool is_signed>
+inline TapWords column_at(const uint8_t* const (&rows)[3], int64_t at) {
+    auto bytes = [&](int r) { return vreinterpretq_u8_s8(signed_bytes<is_signed>(vld1q_u8(rows[r] + at))); };
+    const uint8x16_t a = bytes(0), b = bytes(1), c = bytes(2);
+    return interleave<true>(a, b, c, c);
+}
+
+// Windows of 3×3 taps that are a column apart: each column is interleaved once, for three windows.
+template <bool is_signed>
+__attribute__((target("arch=armv8.2-a+dotprod"))) void multiply_columns(const ByteWindows& w, int64_t c) {
+    constexpr int columns = 3;
+    const int8_t* weight = static_cast<const int8_t*>(w.weight) + c * word;
+    int8x16_t factors[columns][most_vectors];
+    alignas(16) int32_t start[most_vectors * lanes];
+#pragma GCC unroll 4
+    for (int v = 0; v < most_vectors; ++v) {
+        int32x4_t sum = vdupq_n_s32(0);
+#pragma GCC unroll 3
+        for (int t = 0; t < columns; ++t) {
+            factors[t][v] = vld1q_s8(weight + t * byte_channels * word + v * vector_bytes);
+            sum = vdotq_s32(sum, factors[t][v], vdupq_n_s8(1));
+        }
+        vst1q_s32(start + v * lanes, vshlq_n_s32(sum, 7));
+    }
+    const uint8_t* const rows[] = {w.taps[0] + c, w.taps[1] + c, w.taps[2] + c};
+    int32_t *sums = w.sums + c, *const end = sums + w.count * byte_channels;
+    int64_t at = 0;
+    auto next = [&] { return column_at<is_signed>(rows, std::exchange(at, at + w.step)); };
+    auto multiply = [&](const TapWords& left, const TapWords& middle, const TapWords& right)
+        __attribute__((target("arch=armv8.2-a+dotprod"))) {
+#pragma GCC unroll 4
+        for (int v = 0; v < most_vectors; ++v) {
+            int32x4_t sum = vdotq_s32(vld1q_s32(start + v * lanes), left.channels[v], factors[0][v]);
+            sum = vdotq_s32(sum, middle.channels[v], factors[1][v]);
+            vst1q_s32(sums + v * lanes, vdotq_s32(sum, right.channels[v], factors[2][v]));
+        }
+        sums += byte_channels;
+    };
+    TapWords x = next(), y = next(), z;
+    for (;;) {
+        z = next();
+        multiply(x, y, z);
+        if (sums == end) return;
+        x = next();
+        multiply(y, z, x);
+        if (sums == end) return;
+        y = next();
+        multiply(z, x, y);
+        if (sums == end) return;
+    }
+}
+
 struct AllChannels {
     uint8x16_t operator()(const uint8_t* x) const { return vld1q_u8(x); }
 };
@@ -211,7 +264,9 @@ struct FirstChannels {
 template <bool is_signed>
 void multiply_windows(const ByteWindows& w) {
     for (int64_t c = 0; c < w.channels; c += window_channels)
-        if (w.channels - c >= window_channels)
+        if (w.channels - c >= window_channels && w.column == w.step)
+            multiply_columns<is_signed>(w, c);
+        else if (w.channels - c >= window_channels)
             multiply_pixels<is_signed>(w, c, AllChannels());
         else
             multiply_pixels<is_signed>(w, c, FirstChannels{size_t(w.channels - c)});
@@ -220,8 +275,11 @@ void multiply_windows(const ByteWindows& w) {
     w.is_signed ? multiply_windows<true>(w) : multiply_windows<false>(w);
 }
 
-constexpr ByteWindowKernel windows{
-    .taps_together = word, .weight_bytes = 1, .place_of_tap = place_of_tap, .multiply = multiply_windows};
+constexpr ByteWindowKernel windows{.taps_together = word,
+                                   .weight_bytes = 1,
+                                   .orders_by_columns = true,
+                                   .place_of_tap = place_of_tap,
+                                   .multiply = multiply_windows};
 
 }  // namespace
 

@@ -205,7 +205,7 @@ void multiply_windows(const ByteWindows& w) {
 }  // namespace
 
 ByteWindowKernel make_pair_windows() {
-    return {taps_together, int64_t(sizeof(int16_t)), place_of_tap, multiply_windows};
+    return {taps_together, int64_t(sizeof(int16_t)), false, place_of_tap, multiply_windows};
 }
 
 ByteProduct make_pair_product() {

@@ -74,12 +74,17 @@ inline constexpr int64_t byte_channels = 64;
 struct ByteWindows {
     std::span<const uint8_t* const> taps;
     int64_t step, count, channels;
+    // Bytes between the columns of windows of 3×3 taps that ByteWindowKernel orders by columns; 0: the taps
+    // may be anywhere.
+    int64_t column;
     bool is_signed;      // bytes are i8: 128 is added to the factors
     const void* weight;  // in the order of ByteWindowKernel
     int32_t* sums;       // the sums of a pixel are contiguous, pixels byte_channels apart
 };
 struct ByteWindowKernel {
     int64_t taps_together, weight_bytes;
+    // Windows of 3×3 taps are ordered by columns, each padded to `taps_together`; others by rows.
+    bool orders_by_columns;
     // The position of the weight of a tap and a channel, in elements of so many bytes.
     int64_t (*place_of_tap)(int64_t tap, int64_t channel);
     void (*multiply)(const ByteWindows& windows);

@@ -26,6 +26,7 @@ struct StepMaking {
     float residual_scale, residual_zero;
     bool has_inner = false;
     InnerSteps inner{};
+    bool y_may_be_short = false;  // rounds_shortly(y_scale) is known to be true
 };
 
 // Whether the activation has a vector form here.

@@ -232,6 +232,15 @@ bool may_bound_last(const StepMaking& m, const StepRows& b) {
            wanted(m).may_bound_last(most * 0x1p31f + shift + residual);
 }
 
+// Quotients that are not less than 256 are out of bounds.
+bool may_be_short(const StepMaking& m) {
+    const WantedSteps steps = wanted(m);
+    return m.y_may_be_short && std::max(std::abs(steps.lowest()), std::abs(steps.highest())) < 256;
+}
+
+// Numbers of each channel stay in registers if there are 32.
+constexpr bool keeps_factors = HWY_TARGET == HWY_NEON;
+
 // As many channels as two or four vectors have.
 template <class More, From from, int vectors>
 void rows_of_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
@@ -244,18 +253,28 @@ void rows_of_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
     const uint8_t* residual = b.residual ? b.residual + c : nullptr;
     const int64_t stride = b.stride, y_stride = b.y_stride;
     uint8_t* y = b.y + c;
-    auto real = [&](int64_t at) {
-        auto sum = hn::Add(hn::LoadU(I32(), sums + at), hn::LoadU(I32(), start + at));
-        Simd x = real_of(sum, Simd::load(scale + at), shift ? shift + at : nullptr);
+    [[maybe_unused]] hn::Vec<I32> starts[vectors];
+    [[maybe_unused]] hn::Vec<F32> scales[vectors];
+    if constexpr (keeps_factors)
+        for (int v = 0; v < vectors; ++v) {
+            starts[v] = hn::LoadU(I32(), start + v * lanes);
+            scales[v] = hn::LoadU(F32(), scale + v * lanes);
+        }
+    auto real = [&](int v) {
+        const int64_t at = v * lanes;
+        const auto started = keeps_factors ? starts[v] : hn::LoadU(I32(), start + at);
+        const auto factor = keeps_factors ? scales[v] : hn::LoadU(F32(), scale + at);
+        auto sum = hn::Add(hn::LoadU(I32(), sums + at), started);
+        Simd x = real_of(sum, Simd(factor), shift ? shift + at : nullptr);
         if (has_residual<from>(residual))
             x = x + (load_steps(residual + at, m.is_residual_signed) - residual_zero) * residual_scale;
         return x;
     };
     for (int64_t i = b.pixels; i > 0; --i, sums += stride, y += y_stride) {
         if constexpr (vectors == 4)
-            steps.store(real(0), real(lanes), real(2 * lanes), real(3 * lanes), y);
+            steps.store(real(0), real(1), real(2), real(3), y);
         else
-            steps.store(real(0), real(lanes), y);
+            steps.store(real(0), real(1), y);
         if (has_residual<from>(residual)) residual += y_stride;
     }
 }
@@ -265,11 +284,16 @@ void make_rows_by(const StepMaking& making, const StepRows& b) {
     const auto lanes = int64_t(simd_lanes());
     auto* make_two = rows_of_vectors<OneByOne<StepsOf>, from, 2>;
     auto* make_four = rows_of_vectors<OneByOne<StepsOf>, from, 4>;
-    if (may_bound_last(making, b))
-        with_bounds_last(wanted(making), making.is_signed, [&]<class Bounded>(std::type_identity<Bounded>) {
-            make_two = rows_of_vectors<Bounded, from, 2>;
-            make_four = rows_of_vectors<Bounded, from, 4>;
-        });
+    const auto take = [&]<class Bounded>(std::type_identity<Bounded>) {
+        make_two = rows_of_vectors<Bounded, from, 2>;
+        make_four = rows_of_vectors<Bounded, from, 4>;
+    };
+    if (may_bound_last(making, b)) {
+        if (may_be_short(making))
+            with_bounds_last<ShortEven>(wanted(making), making.is_signed, take);
+        else
+            with_bounds_last(wanted(making), making.is_signed, take);
+    }
     int64_t c = 0;
     for (; c + 4 * lanes <= b.channels; c += 4 * lanes) make_four(making, b, c);
     for (; c + 2 * lanes <= b.channels; c += 2 * lanes) make_two(making, b, c);

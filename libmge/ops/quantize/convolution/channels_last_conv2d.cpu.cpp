@@ -19,6 +19,7 @@
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/quantize/convolution/channels_last.h"
 #include "libmge/ops/quantize/convolution/convolution_rows.h"
+#include "libmge/ops/quantize/convolution/quad_epilogue.cpu.h"
 
 namespace mge::ops {
 namespace {
@@ -200,6 +201,7 @@ Prepared prepare(const PrepareContext& context) {
     auto all = products(context.problem);
     auto found = std::ranges::find_if(all, [&](auto* p) { return name_of(*p) == context.candidate.name; });
     ChannelsLast c = describe(context.problem, **found);
+    c.epilogue.y_may_be_short = short_divisions(context).by_y_scale;
     pack_weight(c, static_cast<const int8_t*>(context.constants[Conv::weight]));
     PackedInputs packed{{c.weight.piece()}, 1u << Conv::weight};
     size_t workspace = c.workspace();

@@ -12,6 +12,7 @@
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/quantize/convolution/channels_last.h"
 #include "libmge/ops/quantize/convolution/convolution_rows.h"
+#include "libmge/ops/quantize/convolution/quad_epilogue.cpu.h"
 
 namespace mge::ops {
 
@@ -30,14 +31,19 @@ struct Depthwise {
     std::vector<int32_t> weight_sums;  // per channel
 
     int64_t channels() const { return g.groups; }
-    int64_t tap_count() const { return g.kernel[0] * g.kernel[1]; }
+    bool has_columns() const { return kernel->orders_by_columns && g.kernel == Pair{3, 3}; }
+    int64_t column_bytes() const { return g.dilation[1] * channels(); }
     // A line of zero points.
     int64_t outside_bytes() const {
-        return std::min(g.out[1], longest_row) * g.stride[1] * channels() + channels();
+        const int64_t columns = std::min(g.out[1], longest_row) * g.stride[1] * channels();
+        return columns + (has_columns() ? g.kernel[1] * column_bytes() : channels());
     }
     int64_t filled_taps() const {
-        int64_t size = kernel->taps_together;
-        return (tap_count() + size - 1) / size * size;
+        const int64_t size = kernel->taps_together, taps = g.kernel[0] * g.kernel[1];
+        return has_columns() ? g.kernel[1] * size : (taps + size - 1) / size * size;
+    }
+    int64_t place_of_tap(int64_t row, int64_t column) const {
+        return has_columns() ? column * kernel->taps_together + row : row * g.kernel[1] + column;
     }
     int64_t block_bytes() const { return filled_taps() * together * kernel->weight_bytes; }
 };
@@ -57,15 +63,16 @@ Prepared prepare(const PrepareContext& context) {
                 problem.threads,
                 {},
                 {}};
+    d.epilogue.y_may_be_short = short_divisions(context).by_y_scale;
     auto* weight = static_cast<const int8_t*>(context.constants[Conv::weight]);
-    int64_t taps = d.tap_count();
+    const int64_t columns = d.g.kernel[1], taps = d.g.kernel[0] * columns;
     d.weight = PackedValues<uint8_t>((d.channels() + together - 1) / together * d.block_bytes());
     d.weight_sums.resize(size_t(d.channels()));
     for (int64_t c = 0; c < d.channels(); ++c)
         for (int64_t t = 0; t < taps; ++t) {
             int8_t w = weight[c * taps + t];
             uint8_t* block = d.weight.data() + c / together * d.block_bytes();
-            int64_t place = d.kernel->place_of_tap(t, c % together);
+            int64_t place = d.kernel->place_of_tap(d.place_of_tap(t / columns, t % columns), c % together);
             auto wide = int16_t(w);  // with the lowest byte first
             std::memcpy(block + place * d.kernel->weight_bytes, &wide, size_t(d.kernel->weight_bytes));
             d.weight_sums[size_t(c)] += w;
@@ -86,15 +93,15 @@ struct DepthwiseRun {
 // Addresses of the taps of a pixel; padding taps may be anywhere.
 void point_at_taps(const DepthwiseRun& run, int64_t oh, int64_t ow, std::vector<const uint8_t*>& taps) {
     auto& g = run.d.g;
-    size_t t = 0;
+    std::fill(taps.begin(), taps.end(), run.outside);
     for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
-        for (int64_t kw = 0; kw < g.kernel[1]; ++kw, ++t) {
+        for (int64_t kw = 0; kw < g.kernel[1]; ++kw) {
             int64_t h = oh * g.stride[0] - g.padding[0] + kh * g.dilation[0];
             int64_t w = ow * g.stride[1] - g.padding[1] + kw * g.dilation[1];
             bool is_inside = h >= 0 && h < g.in[0] && w >= 0 && w < g.in[1];
-            taps[t] = is_inside ? run.x + (h * g.in[1] + w) * run.d.channels() : run.outside;
+            if (is_inside)
+                taps[size_t(run.d.place_of_tap(kh, kw))] = run.x + (h * g.in[1] + w) * run.d.channels();
         }
-    for (; t < taps.size(); ++t) taps[t] = run.outside;
 }
 
 // The pixels of a line of y whose windows are between the left and the right border.
@@ -113,6 +120,7 @@ Span inner_pixels(const ConvGeometry& g) {
 // Neighbours in a line with equal tap distances, and the addresses of the first one's taps.
 struct Neighbours {
     int64_t first, count;
+    bool is_inner;  // the columns of windows are inside the image
     std::vector<const uint8_t*> taps;
 };
 // Pixels [begin, end) of a line.
@@ -121,7 +129,7 @@ std::vector<Neighbours> neighbours_in(const DepthwiseRun& run, int64_t oh, int64
     std::vector<Neighbours> all;
     for (int64_t ow = begin; ow < end; ow += all.back().count) {
         bool is_inner = ow >= inner.begin && ow < inner.end;
-        all.push_back({ow, is_inner ? std::min(end, inner.end) - ow : 1, {}});
+        all.push_back({ow, is_inner ? std::min(end, inner.end) - ow : 1, is_inner, {}});
         all.back().taps.resize(size_t(run.d.filled_taps()));
         point_at_taps(run, oh, ow, all.back().taps);
     }
@@ -139,7 +147,8 @@ void run_pixels(const DepthwiseRun& run, int64_t oh, int64_t begin, int64_t end)
     for (int64_t c = 0; c < d.channels(); c += together, weight += d.block_bytes()) {
         int64_t channels = std::min(together, d.channels() - c);
         for (auto& some : all) {
-            d.kernel->multiply({some.taps, d.g.stride[1] * d.channels(), some.count, channels, d.is_x_signed,
+            d.kernel->multiply({some.taps, d.g.stride[1] * d.channels(), some.count, channels,
+                                d.has_columns() && some.is_inner ? d.column_bytes() : 0, d.is_x_signed,
                                 weight, sums.data() + (some.first - begin) * together});
             for (auto& tap : some.taps) tap += channels;
         }

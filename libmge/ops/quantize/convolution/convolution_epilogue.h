@@ -16,6 +16,7 @@ struct ConvEpilogue {
     StepRange range;
     StepRounding rounding;
     DType dtype, residual_dtype, inner_dtype;  // none: there is no residual, no inner scale
+    bool y_may_be_short = false;               // cpu::rounds_shortly() is known of the scale of y
 
     explicit ConvEpilogue(const Problem& problem);
 };

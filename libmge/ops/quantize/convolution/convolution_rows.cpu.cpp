@@ -45,7 +45,8 @@ void finish_bytes(const ConvEpilogue& e, const ConvScales& s, const Launch& laun
                            s.residual_scale,
                            s.residual_zero,
                            e.inner_dtype != DType::none,
-                           {s.inner_scale, s.inner_zero, e.inner_dtype == DType::i8}};
+                           {s.inner_scale, s.inner_zero, e.inner_dtype == DType::i8},
+                           e.y_may_be_short};
     bool has_residual = e.residual_dtype != DType::none;
     auto* residual = has_residual ? launch.in<uint8_t>(QuantizedConv2d::residual) + b.first : nullptr;
     auto* y = launch.out<uint8_t>(0) + b.first;
