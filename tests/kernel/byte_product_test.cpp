@@ -116,7 +116,14 @@ void expect_windows(const ByteWindowKernel& kernel) {
                                     &factors[size_t(t * byte_channels + c)], size_t(kernel.weight_bytes));
                 }
                 std::vector<int32_t> sums(size_t(count * byte_channels));
-                kernel.multiply({places, step, count, channels, is_signed, weight.data(), sums.data()});
+                kernel.multiply({.taps = places,
+                                 .step = step,
+                                 .count = count,
+                                 .channels = channels,
+                                 .column = 0,
+                                 .is_signed = is_signed,
+                                 .weight = weight.data(),
+                                 .sums = sums.data()});
                 for (int64_t i = 0; i < count; ++i)
                     for (int64_t c = 0; c < channels; ++c) {
                         int32_t sum = 0;
