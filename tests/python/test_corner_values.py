@@ -85,26 +85,9 @@ def test_gradient_at_bounds(function, expected, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gradient_of_logaddexp_at_infinity(dtype):
-    a, b = [0, INF, 0, -INF, -INF, INF], [0, 0, INF, 0, -INF, INF]
-    da, db = gradients(F.logaddexp, a, b, dtype=dtype)
-    np.testing.assert_array_equal(da, [0.5, 1, 0, 0, 0.5, 0.5])
-    np.testing.assert_array_equal(db, [0.5, 0, 1, 1, 0.5, 0.5])
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_logaddexp_of_infinities(dtype):
-    a, b = [-INF, INF, -INF, NAN, INF, NAN], [-INF, INF, 1, 1, -INF, NAN]
-    x, y = (Tensor(np.array(values, "float32")).astype(dtype) for values in (a, b))
-    expected = [-INF, INF, 1, NAN, INF, NAN]
-    np.testing.assert_array_equal(F.logaddexp(x, y).astype("float32").numpy(), expected)
-    np.testing.assert_array_equal(F.logaddexp(y, x).astype("float32").numpy(), expected)
-
-
-def test_a_traced_sum_of_exponentials_knows_infinities():
-    run = trace(lambda x, y: F.log(F.exp(x) + F.exp(y)), symbolic=True)
-    for _ in range(2):
-        y = run(Tensor([-INF, INF, 0.0]), Tensor([-INF, INF, 0.0]))
-        np.testing.assert_allclose(y.numpy(), [-INF, INF, np.log(2)], rtol=1e-6)
+    da, db = gradients(F.logaddexp, [0, INF, 0, -INF], [0, 0, INF, 0], dtype=dtype)
+    np.testing.assert_array_equal(da, [0.5, 1, 0, 0])
+    np.testing.assert_array_equal(db, [0.5, 0, 1, 1])
 
 
 def test_gradient_of_expm1_far_below_zero():

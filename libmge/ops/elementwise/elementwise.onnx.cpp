@@ -159,10 +159,9 @@ Operands export_log1p(Site& s) {
     return {s.emit("Where", {s.emit("Equal", {s.in(0), kept}), log, s.emit("Add", {log, lost})})};
 }
 
-// max(a, b) + log(1 + e^-|a - b|); equal infinities have no difference.
+// max(a, b) + log(1 + e^-|a - b|)
 Operands export_logaddexp(Site& s) {
     Operand distance = s.emit("Abs", {s.emit("Sub", {s.in(0), s.in(1)})});
-    distance = s.emit("Where", {s.emit("Equal", {s.in(0), s.in(1)}), s.number(0, s.out().dtype), distance});
     return {
         s.emit("Add", {s.emit("Max", {s.in(0), s.in(1)}), s.emit("Softplus", {s.emit("Neg", {distance})})})};
 }

@@ -3,8 +3,6 @@
 
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
-#include "libmge/ops/elementwise/comparison.h"
-#include "libmge/ops/elementwise/where.h"
 
 namespace mge::ops {
 
@@ -19,21 +17,12 @@ Tensor Log::derivative(const Tensor& x, const Tensor&, const Tensor& dy) { retur
 Tensor Log1p::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     return div(dy, add(x, constant_like(x, 1)));
 }
-namespace {
-
-// e^a / (e^a + e^b) = sigmoid(a - b), which knows infinities; equal ones share the gradient.
-Tensor share_of(const Tensor& a, const Tensor& b, const Tensor& dy) {
-    Tensor distance = sub(a, b);
-    return mul(dy, sigmoid(where(equal(a, b), constant_like(distance, 0), distance)));
-}
-
-}  // namespace
-
+// e^a / (e^a + e^b) = sigmoid(a - b), which knows infinities
 Tensor Logaddexp::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
-    return share_of(a, b, dy);
+    return mul(dy, sigmoid(sub(a, b)));
 }
 Tensor Logaddexp::derivative_b(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
-    return share_of(b, a, dy);
+    return mul(dy, sigmoid(sub(b, a)));
 }
 Tensor Pow::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
     return mul(dy, mul(b, pow(a, sub(b, constant_like(b, 1)))));
