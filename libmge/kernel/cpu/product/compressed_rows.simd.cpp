@@ -150,7 +150,9 @@ bool shift_row(const CompressedWeight& s, const OrderedRows& x, float* shifts) {
 // Steps of 4 bits as floats. With 16 lanes a permutation of 0 to 15 reads only the low 4 bits of each lane.
 struct HalfBytes {
 #if HWY_TARGET <= HWY_AVX3
-    Vec table = hn::Iota(F32(), 0);
+    // GCC 14 gives the constructor that it would generate no vector instructions.
+    HWY_INLINE HalfBytes() : table(hn::Iota(F32(), 0)) {}
+    Vec table;
     HWY_INLINE Vec low(hn::Vec<I32> bytes) const {
         return hn::TableLookupLanes(table, hn::Indices512<float>{bytes.raw});
     }
