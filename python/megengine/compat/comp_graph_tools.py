@@ -116,8 +116,8 @@ class GraphInference:
         >>> y.name = "y"
         >>> net.add_output(y)
         >>> size = file.write(b"") if net.dump(file).nr_opr == 1 else None
-        >>> GraphInference(io.BytesIO(file.getvalue())).run([1.0, 2.0])
-        OrderedDict([('y', array([3., 6.], dtype=float32))])
+        >>> dict(GraphInference(io.BytesIO(file.getvalue())).run([1.0, 2.0]))
+        {'y': array([3., 6.], dtype=float32)}
         >>> GraphInference(io.BytesIO(file.getvalue())).input_shapes
         {'x': (2,)}
     """
