@@ -4,8 +4,22 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <vector>
 
 namespace mge::onednn {
+namespace {
+
+std::vector<int64_t> dense_strides(std::span<const int64_t> dims) {
+    std::vector<int64_t> strides(dims.size());
+    int64_t stride = 1;
+    for (size_t axis = dims.size(); axis-- > 0;) {
+        strides[axis] = stride;
+        stride *= std::max<int64_t>(dims[axis], 1);
+    }
+    return strides;
+}
+
+}  // namespace
 
 std::optional<dnnl_data_type_t> data_type(DType dtype) {
     switch (dtype) {
@@ -24,6 +38,14 @@ std::optional<dnnl_data_type_t> data_type(DType dtype) {
         default:
             return std::nullopt;
     }
+}
+
+std::optional<MemoryDesc> memory_desc(const TensorSpec& spec) {
+    auto type = data_type(spec.dtype);
+    if (!type || spec.shape.rank() < 1) return std::nullopt;
+    if (!spec.layout.is_plain()) return blocked(spec, *type);
+    std::span dims(spec.shape.begin(), spec.shape.end());
+    return strided(dims, dense_strides(dims), *type);
 }
 
 std::optional<std::string> MemoryDesc::text() const {

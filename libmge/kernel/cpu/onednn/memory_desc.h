@@ -60,6 +60,8 @@ private:
 // nullopt for dtypes and layouts that oneDNN does not have (i64, u16, blocks outside the innermost digits).
 std::optional<dnnl_data_type_t> data_type(DType dtype);
 std::optional<MemoryDesc> memory_desc(const TensorSpec& spec);
+// The same of a layout that is not plain.
+std::optional<MemoryDesc> blocked(const TensorSpec& spec, dnnl_data_type_t type);
 // Describes this shape in one of oneDNN's named layouts.
 MemoryDesc tagged(std::span<const int64_t> dims, dnnl_format_tag_t tag, dnnl_data_type_t type = dnnl_f32);
 inline MemoryDesc tagged(std::initializer_list<int64_t> dims, dnnl_format_tag_t tag,

@@ -7,14 +7,6 @@
 namespace mge::onednn {
 namespace {
 
-void set_plain_strides(dnnl_memory_desc_t& desc) {
-    int64_t stride = 1;
-    for (int axis = desc.ndims; axis-- > 0;) {
-        desc.format_desc.blocking.strides[axis] = stride;
-        stride *= std::max<int64_t>(desc.padded_dims[axis], 1);
-    }
-}
-
 // Digits with blocks first, from the innermost outwards; then the rest of the axes. False if a block is
 // outside of an unblocked digit, which oneDNN cannot describe.
 bool set_strides(dnnl_memory_desc_t& desc, const Layout& layout) {
@@ -73,19 +65,13 @@ std::optional<std::string> MemoryDesc::opaque_text() const {
     return std::string(reinterpret_cast<const char*>(&desc_), sizeof desc_);
 }
 
-std::optional<MemoryDesc> memory_desc(const TensorSpec& spec) {
-    auto type = data_type(spec.dtype);
-    if (!type || spec.shape.rank() < 1) return std::nullopt;
+std::optional<MemoryDesc> blocked(const TensorSpec& spec, dnnl_data_type_t type) {
     dnnl_memory_desc_t desc{};
     desc.ndims = spec.shape.rank();
-    desc.data_type = *type;
+    desc.data_type = type;
     desc.format_kind = dnnl_blocked;
-    for (int i = 0; i < desc.ndims; ++i) desc.dims[i] = desc.padded_dims[i] = spec.shape[i];
-    if (spec.layout.is_plain())
-        set_plain_strides(desc);
-    else if (!set_strides(desc, spec.layout))
-        return std::nullopt;
-    return MemoryDesc(&desc);
+    std::ranges::copy(spec.shape, desc.dims);
+    return set_strides(desc, spec.layout) ? std::optional<MemoryDesc>(&desc) : std::nullopt;
 }
 
 MemoryDesc tagged(std::span<const int64_t> dims, dnnl_format_tag_t tag, dnnl_data_type_t type) {

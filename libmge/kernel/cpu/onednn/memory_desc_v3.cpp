@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <vector>
 
 namespace mge::onednn {
 namespace {
@@ -33,16 +32,6 @@ T query(MemoryDesc::Handle desc, dnnl_query_t what) {
     T result{};
     check(dnnl_memory_desc_query(desc, what, &result), "dnnl_memory_desc_query");
     return result;
-}
-
-std::vector<int64_t> dense_strides(std::span<const int64_t> dims) {
-    std::vector<int64_t> strides(dims.size());
-    int64_t stride = 1;
-    for (size_t axis = dims.size(); axis-- > 0;) {
-        strides[axis] = stride;
-        stride *= std::max<int64_t>(dims[axis], 1);
-    }
-    return strides;
 }
 
 // oneDNN's tag by its name; nullopt where it has none.
@@ -108,13 +97,10 @@ std::optional<Blocking> MemoryDesc::blocking() const {
 
 std::optional<std::string> MemoryDesc::opaque_text() const { return std::nullopt; }
 
-std::optional<MemoryDesc> memory_desc(const TensorSpec& spec) {
-    auto type = data_type(spec.dtype);
-    if (!type || spec.shape.rank() < 1) return std::nullopt;
-    const std::vector<int64_t> dims(spec.shape.begin(), spec.shape.end());
-    if (spec.layout.is_plain()) return strided(dims, dense_strides(dims), *type);
+std::optional<MemoryDesc> blocked(const TensorSpec& spec, dnnl_data_type_t type) {
     auto tag = tag_of(name_of(spec.layout));
-    return tag ? std::optional(tagged(dims, *tag, *type)) : std::nullopt;
+    return tag ? std::optional(tagged(std::span(spec.shape.begin(), spec.shape.end()), *tag, type))
+               : std::nullopt;
 }
 
 MemoryDesc tagged(std::span<const int64_t> dims, dnnl_format_tag_t tag, dnnl_data_type_t type) {

@@ -27,11 +27,7 @@ const_dnnl_primitive_desc_t desc_of(const Primitive& primitive) {
 Primitive without_post_operations(const_dnnl_primitive_desc_t desc) {
     auto operation = operation_of(desc);
     MGE_CHECK(operation, "neither a convolution nor a matrix product");
-    PrimitiveDesc plain;
-    visit_implementations(*operation, attributes(false, Activation::none), [&](PrimitiveDesc first) {
-        plain = std::move(first);
-        return false;
-    });
+    PrimitiveDesc plain = first_implementation(*operation, attributes(false, Activation::none));
     MGE_CHECK(plain, "no implementation without the activation");
     return make_primitive(plain.get());
 }

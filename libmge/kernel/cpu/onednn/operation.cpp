@@ -4,10 +4,6 @@
 namespace mge::onednn {
 namespace {
 
-bool is_forward(dnnl_prop_kind_t direction) {
-    return direction == dnnl_forward_inference || direction == dnnl_forward_training;
-}
-
 // Backward operations are described with the help of some forward one.
 std::optional<Operation> forward_of(const ConvolutionDesc& d) {
     if (is_forward(d.direction)) return std::nullopt;
@@ -34,13 +30,19 @@ void visit_implementations(const Operation& operation, const PrimitiveAttr& attr
                            const TakeImplementation& take) {
     PrimitiveDesc hint;
     if (auto forward = std::visit([](auto& d) { return forward_of(d); }, operation)) {
-        visit_implementations(*forward, attr, nullptr, [&](PrimitiveDesc first) {
-            hint = std::move(first);
-            return false;
-        });
+        hint = first_implementation(*forward, attr);
         if (!hint) return;
     }
     visit_implementations(operation, attr, hint.get(), take);
+}
+
+PrimitiveDesc first_implementation(const Operation& operation, const PrimitiveAttr& attr) {
+    PrimitiveDesc result;
+    visit_implementations(operation, attr, [&](PrimitiveDesc first) {
+        result = std::move(first);
+        return false;
+    });
+    return result;
 }
 
 dnnl_primitive_kind_t kind_of(const_dnnl_primitive_desc_t desc) {

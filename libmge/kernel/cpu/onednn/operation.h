@@ -52,6 +52,13 @@ void visit_implementations(const Operation& operation, const PrimitiveAttr& attr
 void visit_implementations(const Operation& operation, const PrimitiveAttr& attr,
                            const_dnnl_primitive_desc_t hint, const TakeImplementation& take);
 
+// oneDNN's first choice; null: it does not support the operation.
+PrimitiveDesc first_implementation(const Operation& operation, const PrimitiveAttr& attr);
+
+inline bool is_forward(dnnl_prop_kind_t direction) {
+    return direction == dnnl_forward_inference || direction == dnnl_forward_training;
+}
+
 // Describes a convolution, a matrix product or a layer norm; nullopt for other primitives. The memory is that
 // of forward arguments, in the layouts that the primitive has.
 std::optional<Operation> operation_of(const_dnnl_primitive_desc_t desc);

@@ -178,10 +178,9 @@ std::optional<std::string> layouts_of(const MemoryDesc& given, const MemoryDesc&
 // Made ahead of time.
 std::shared_ptr<const PackedWeight> find_made(const MemoryDesc& given, const MemoryDesc& used,
                                               const void* data) {
-    auto layouts = layouts_of(given, used);
-    if (!layouts) return nullptr;
-    auto storage = find_packed_copy(
-        data, [&](std::string_view made, size_t size) { return size == used.bytes() && made == *layouts; });
+    auto storage = find_packed_copy(data, [&](std::string_view layouts, size_t size) {
+        return size == used.bytes() && layouts == layouts_of(given, used);
+    });
     return storage ? std::make_shared<const PackedWeight>(std::move(storage)) : nullptr;
 }
 
@@ -222,7 +221,7 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
     ConstantPrints::note(data, given.bytes(), key);
     if (auto weight = find(key)) return weight;
     // Without the lock: others pack their own meanwhile.
-    auto layouts = layouts_of(given, used);
+    auto layouts = cache ? layouts_of(given, used) : std::nullopt;
     if (!layouts) cache = nullptr;
     const Fingerprint name = cache ? copy_key(key, *layouts) : Fingerprint{};
     StorageRef memory = cache ? cache->find(name, used.bytes()) : StorageRef{};

@@ -194,8 +194,7 @@ bool has_independent_shares(const Primitive& primitive) {
     if (kind != dnnl_convolution && kind != dnnl_pooling) return false;
     dnnl_prop_kind_t direction = dnnl_prop_kind_undef;
     check(dnnl_primitive_desc_query(desc, dnnl_query_prop_kind, 0, &direction), "dnnl_query_prop_kind");
-    bool is_forward = direction == dnnl_forward_inference || direction == dnnl_forward_training;
-    return is_forward && !is_general_product(name);
+    return is_forward(direction) && !is_general_product(name);
 }
 
 std::vector<MemoryPiece> pieces_of(const Primitive& primitive) {
