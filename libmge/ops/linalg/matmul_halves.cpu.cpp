@@ -54,20 +54,9 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(std::move(state), 0, std::move(packed));
 }
 
-template <class H>
-void multiply(const State& s, const Launch& launch) {
-    const cpu::HalfProductData<H> data{launch.in<H>(0), static_cast<const H*>(s.weight->data()),
-                                       launch.in_if_given<H>(2), launch.in_if_given<H>(3), launch.out<H>(0)};
-    cpu::for_half_parts(s.shape, launch.threads,
-                        [&](const cpu::ProductPart& part) { cpu::half_product(s.shape, data, part); });
-}
-
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    if (s.dtype == DType::f16)
-        multiply<Half>(s, launch);
-    else
-        multiply<BFloat16>(s, launch);
+    cpu::run_half_product(s.shape, s.dtype, s.weight->data(), launch);
 }
 
 }  // namespace

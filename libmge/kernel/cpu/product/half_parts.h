@@ -2,8 +2,10 @@
 #pragma once
 // The division of a product of halves among threads.
 
+#include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/product/half_product.h"
+#include "libmge/kernel/cpu/rows/half.h"
 
 namespace mge::cpu {
 
@@ -26,6 +28,19 @@ void for_half_parts(const HalfProduct& shape, int threads, Fn&& fn) {
                              first += end - panel;
                          }
                      });
+}
+
+// The operator's first input is a, the third the bias, the fourth the residual; b is packed.
+// `windows`: HalfWindows, if the rows of a are windows of images.
+template <class... Windows>
+void run_half_product(const HalfProduct& shape, DType dtype, const void* b, const Launch& launch,
+                      const Windows&... windows) {
+    dispatch_dtype(dtype, HalfTypes(), [&]<class H>(std::type_identity<H>) {
+        const HalfProductData<H> data{launch.in<H>(0), static_cast<const H*>(b), launch.in_if_given<H>(2),
+                                      launch.in_if_given<H>(3), launch.out<H>(0)};
+        for_half_parts(shape, launch.threads,
+                       [&](const ProductPart& part) { half_product(shape, data, part, windows...); });
+    });
 }
 
 }  // namespace mge::cpu

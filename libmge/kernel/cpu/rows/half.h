@@ -4,8 +4,11 @@
 
 #include "libmge/kernel/cpu/rows/rows.h"
 #include "libmge/tensor/dtype.h"
+#include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::cpu {
+
+using HalfTypes = Types<Half, BFloat16>;
 
 // The conversions of one instruction set.
 struct HalfConversions {

@@ -76,9 +76,8 @@ Prepared prepare(const PrepareContext& context) {
 
 // Rows of a head, from and to dense floats.
 template <class H>
-float* widen_rows(const H* from, int64_t row, int64_t rows, int64_t width, float* to) {
+void widen_rows(const H* from, int64_t row, int64_t rows, int64_t width, float* to) {
     for (int64_t i = 0; i < rows; ++i, to += width) cpu::halves_to_floats(from + i * row, to, width);
-    return to;
 }
 template <class H>
 void narrow_rows(const float* from, int64_t rows, int64_t width, H* to, int64_t row) {
@@ -122,10 +121,8 @@ void attend(const State& state, const Launch& launch) {
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
-    if (state.dtype == DType::f16)
-        attend<Half>(state, launch);
-    else
-        attend<BFloat16>(state, launch);
+    dispatch_dtype(state.dtype, cpu::HalfTypes(),
+                   [&]<class H>(std::type_identity<H>) { attend<H>(state, launch); });
 }
 
 }  // namespace

@@ -58,21 +58,9 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(std::move(state), 0, std::move(packed));
 }
 
-template <class H>
-void convolve(const State& s, const Launch& launch) {
-    const cpu::HalfProductData<H> data{launch.in<H>(0), static_cast<const H*>(s.weight->data()),
-                                       launch.in_if_given<H>(2), launch.in_if_given<H>(3), launch.out<H>(0)};
-    cpu::for_half_parts(s.shape, launch.threads, [&](const cpu::ProductPart& part) {
-        cpu::half_product(s.shape, data, part, s.windows);
-    });
-}
-
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    if (s.dtype == DType::f16)
-        convolve<Half>(s, launch);
-    else
-        convolve<BFloat16>(s, launch);
+    cpu::run_half_product(s.shape, s.dtype, s.weight->data(), launch, s.windows);
 }
 
 }  // namespace

@@ -315,10 +315,7 @@ void run_all(const State& s, const Launch& launch) {
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    if (s.dtype == DType::f16)
-        run_all<Half>(s, launch);
-    else
-        run_all<BFloat16>(s, launch);
+    dispatch_dtype(s.dtype, cpu::HalfTypes(), [&]<class H>(std::type_identity<H>) { run_all<H>(s, launch); });
 }
 
 }  // namespace

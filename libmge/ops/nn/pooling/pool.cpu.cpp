@@ -232,10 +232,8 @@ void pool_half_rows(const State& s, const Launch& launch) {
 template <bool IsMax>
 void run_half_rows(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    if (s.dtype == DType::f16)
-        pool_half_rows<IsMax, Half>(s, launch);
-    else
-        pool_half_rows<IsMax, BFloat16>(s, launch);
+    dispatch_dtype(s.dtype, cpu::HalfTypes(),
+                   [&]<class H>(std::type_identity<H>) { pool_half_rows<IsMax, H>(s, launch); });
 }
 template <class Op, bool IsMax>
 constexpr Algorithm half_rows{"half_rows", supports_half_rows, prepare_half_rows<Op>, run_half_rows<IsMax>};
