@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Module: what it finds in attributes, hooks, state, representation, pickling."""
 
+import inspect
 import pickle
 from collections import OrderedDict
 
@@ -349,6 +350,10 @@ def test_wrong_arguments_name_function_and_value():
         M.BatchNorm2d(3)(F.ones((2, 3)))
     with pytest.raises(TypeError, match="abstract class Module with abstract method forward"):
         M.Module()
+
+
+def test_help_shows_the_arguments_of_an_inherited_constructor():
+    assert list(inspect.signature(M.BatchNorm2d).parameters)[:2] == ["num_features", "eps"]
 
 
 def test_gradient_of_lstm_by_finite_differences():

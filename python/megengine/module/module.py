@@ -138,15 +138,13 @@ class Module:
 
     _state_is_flat = False  # state_dict returns this module's own tensors as vectors
 
-    def __new__(cls, *args, **kwargs):
-        # Emulates an abstract class, whose metaclass would slow down every isinstance.
-        if cls.forward is Module.forward:
-            raise TypeError(
-                f"Can't instantiate abstract class {cls.__name__} with abstract method forward"
-            )
-        return super().__new__(cls)
-
     def __init__(self, name: str | None = None):
+        # Emulates an abstract class, whose metaclass would slow down every isinstance. A __new__
+        # would hide the arguments of classes that inherit their __init__.
+        if type(self).forward is Module.forward:
+            raise TypeError(
+                f"Can't instantiate abstract class {type(self).__name__} with abstract method forward"
+            )
         self._modules = []
         if name is not None and not (isinstance(name, str) and name.strip()):
             raise AssertionError(f"[Module] name must be a string that is not empty, got {name!r}")
