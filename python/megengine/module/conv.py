@@ -18,6 +18,12 @@ set_public_home(
 )
 
 
+def _single(size: int, who: str, argument: str) -> int:
+    if isinstance(size, str) and argument == "padding":
+        pair(size, who, argument)  # raises an error that describes valid values
+    return size
+
+
 class Conv1d(_PaddedConv):
     """``functional.conv1d`` with its weight.
 
@@ -37,36 +43,7 @@ class Conv1d(_PaddedConv):
     """
 
     _convolve = staticmethod(F.conv1d)
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: int,
-        stride: int = 1,
-        padding: int = 0,
-        dilation: int = 1,
-        groups: int = 1,
-        bias: bool = True,
-        conv_mode: str = "cross_correlation",
-        compute_mode: str = "default",
-        padding_mode: str = "zeros",
-        **kwargs,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            0,
-            dilation,
-            groups,
-            bias,
-            **kwargs,
-        )
-        self.conv_mode, self.compute_mode = conv_mode, compute_mode
-        self._set_padding_mode(padding_mode)
+    _sizes = staticmethod(_single)
 
 
 class Conv2d(_PaddedConv):
@@ -88,36 +65,6 @@ class Conv2d(_PaddedConv):
     """
 
     _convolve = staticmethod(F.conv2d)
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Pair,
-        stride: Pair = 1,
-        padding: Pair = 0,
-        dilation: Pair = 1,
-        groups: int = 1,
-        bias: bool = True,
-        conv_mode: str = "cross_correlation",
-        compute_mode: str = "default",
-        padding_mode: str = "zeros",
-        **kwargs,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            pair(kernel_size, "Conv2d", "kernel_size"),
-            pair(stride, "Conv2d", "stride"),
-            pair(padding, "Conv2d", "padding"),
-            0,
-            pair(dilation, "Conv2d", "dilation"),
-            groups,
-            bias,
-            **kwargs,
-        )
-        self.conv_mode, self.compute_mode = conv_mode, compute_mode
-        self._set_padding_mode(padding_mode)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -152,18 +99,9 @@ class ConvTranspose2d(_ConvTransposeNd):
         compute_mode: str = "default",
         **kwargs,
     ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            pair(kernel_size, "ConvTranspose2d", "kernel_size"),
-            pair(stride, "ConvTranspose2d", "stride"),
-            pair(padding, "ConvTranspose2d", "padding"),
-            pair(output_padding, "ConvTranspose2d", "output_padding"),
-            pair(dilation, "ConvTranspose2d", "dilation"),
-            groups,
-            bias,
-            **kwargs,
-        )
+        output_padding = pair(output_padding, "ConvTranspose2d", "output_padding")
+        window = (kernel_size, stride, padding, output_padding, dilation)
+        super().__init__(in_channels, out_channels, *window, groups, bias, **kwargs)
         self.conv_mode, self.compute_mode = conv_mode, compute_mode
 
     def calc_conv_transpose2d(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

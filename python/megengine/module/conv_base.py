@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,10 @@ _PADDING_MODES = ("zeros", "reflect", "replicate")
 
 
 class _ConvNd(Module):
+    """Windows of several axes; ``_sizes`` makes a size for each axis from an argument."""
+
+    _sizes: Callable[..., Any] = staticmethod(pair)
+
     def __init__(
         self,
         in_channels: int,
@@ -31,6 +36,10 @@ class _ConvNd(Module):
     ):
         super().__init__(**kwargs)
         who = type(self).__name__
+        kernel_size = self._sizes(kernel_size, who, "kernel_size")
+        stride = self._sizes(stride, who, "stride")
+        padding = self._sizes(padding, who, "padding")
+        dilation = self._sizes(dilation, who, "dilation")
         at_least(who, 0, in_channels=in_channels, out_channels=out_channels)
         at_least(who, 1, kernel_size=kernel_size, groups=groups)
         at_least(who, 1, stride=stride, dilation=dilation)
@@ -42,9 +51,6 @@ class _ConvNd(Module):
         self.out_channels = out_channels
         self.kernel_size = kernel_size
         self.stride = stride
-        if isinstance(padding, str):
-            pair(padding, type(self).__name__, "padding")  # raises an error that describes valid
-            # values
         self.padding = padding
         self.output_padding = output_padding
         self.dilation = dilation
@@ -111,7 +117,24 @@ class _PaddedConv(_ConvNd):
 
     _convolve: Callable[..., Tensor]
 
-    def _set_padding_mode(self, padding_mode: str) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Pair,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        dilation: Pair = 1,
+        groups: int = 1,
+        bias: bool = True,
+        conv_mode: str = "cross_correlation",
+        compute_mode: str = "default",
+        padding_mode: str = "zeros",
+        **kwargs,
+    ):
+        window = (kernel_size, stride, padding, 0, dilation)
+        super().__init__(in_channels, out_channels, *window, groups, bias, **kwargs)
+        self.conv_mode, self.compute_mode = conv_mode, compute_mode
         assert padding_mode in _PADDING_MODES, (
             f"[{type(self).__name__}] padding_mode must be in {_PADDING_MODES},"
             f" got {padding_mode!r}"

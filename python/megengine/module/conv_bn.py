@@ -30,19 +30,9 @@ class _ConvBnActivation2d(Module):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.conv = Conv2d(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            conv_mode,
-            compute_mode,
-            padding_mode,
-        )
+        window = (kernel_size, stride, padding, dilation)
+        modes = (conv_mode, compute_mode, padding_mode)
+        self.conv = Conv2d(in_channels, out_channels, *window, groups, bias, *modes)
         self.bn = BatchNorm2d(out_channels, eps, momentum, affine, track_running_stats)
 
 

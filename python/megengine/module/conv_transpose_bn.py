@@ -30,18 +30,9 @@ class _ConvTransposeBnActivation2d(Module):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        window = (kernel_size, stride, padding, output_padding, dilation)
         self.conv_transpose2d = ConvTranspose2d(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            output_padding,
-            dilation,
-            groups,
-            bias,
-            conv_mode,
-            compute_mode,
+            in_channels, out_channels, *window, groups, bias, conv_mode, compute_mode
         )
         self.bn = BatchNorm2d(out_channels, eps, momentum, affine, track_running_stats)
 

@@ -23,6 +23,8 @@ class Conv3d(_ConvNd):
         (1, 8, 4, 4, 4)
     """
 
+    _sizes = staticmethod(triple)
+
     def __init__(
         self,
         in_channels: int,
@@ -35,31 +37,14 @@ class Conv3d(_ConvNd):
         bias: bool = True,
         conv_mode: str = "cross_correlation",
     ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            triple(kernel_size, "Conv3d", "kernel_size"),
-            triple(stride, "Conv3d", "stride"),
-            triple(padding, "Conv3d", "padding"),
-            0,
-            triple(dilation, "Conv3d", "dilation"),
-            groups,
-            bias,
-        )
+        window = (kernel_size, stride, padding, 0, dilation)
+        super().__init__(in_channels, out_channels, *window, groups, bias)
         self.conv_mode = conv_mode
 
     def calc_conv(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The convolution with another weight and bias."""
-        return F.conv3d(
-            inp,
-            weight,
-            bias,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.groups,
-            self.conv_mode,
-        )
+        window = (self.stride, self.padding, self.dilation, self.groups)
+        return F.conv3d(inp, weight, bias, *window, self.conv_mode)
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv(inp, self.weight, self.bias)
@@ -81,6 +66,8 @@ class ConvTranspose3d(_ConvTransposeNd):
         (1, 8, 8, 8, 8)
     """
 
+    _sizes = staticmethod(triple)
+
     def __init__(
         self,
         in_channels: int,
@@ -93,26 +80,10 @@ class ConvTranspose3d(_ConvTransposeNd):
         groups: int = 1,
         bias: bool = True,
     ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            triple(kernel_size, "ConvTranspose3d", "kernel_size"),
-            triple(stride, "ConvTranspose3d", "stride"),
-            triple(padding, "ConvTranspose3d", "padding"),
-            triple(output_padding, "ConvTranspose3d", "output_padding"),
-            triple(dilation, "ConvTranspose3d", "dilation"),
-            groups,
-            bias,
-        )
+        output_padding = triple(output_padding, "ConvTranspose3d", "output_padding")
+        window = (kernel_size, stride, padding, output_padding, dilation)
+        super().__init__(in_channels, out_channels, *window, groups, bias)
 
     def forward(self, inp: Tensor) -> Tensor:
-        return F.conv_transpose3d(
-            inp,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self.output_padding,
-            self.dilation,
-            self.groups,
-        )
+        window = (self.stride, self.padding, self.output_padding, self.dilation, self.groups)
+        return F.conv_transpose3d(inp, self.weight, self.bias, *window)

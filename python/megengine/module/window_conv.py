@@ -3,7 +3,7 @@
 
 from .. import functional as F
 from ..core.not_available import NotAvailableError
-from ..core.operands import Pair, pair
+from ..core.operands import Pair
 from ..tensor import Tensor
 from .conv_base import _ConvNd
 
@@ -23,20 +23,14 @@ class _WindowConv(_ConvNd):
         compute_mode: str = "default",
         **kwargs,
     ):
-        who = type(self).__name__
-        super().__init__(
-            in_channels,
-            out_channels,
-            pair(kernel_size, who, "kernel_size"),
-            pair(stride, who, "stride"),
-            pair(padding, who, "padding"),
-            0,
-            pair(dilation, who, "dilation"),
-            groups,
-            bias,
-            **kwargs,
-        )
+        window = (kernel_size, stride, padding, 0, dilation)
+        super().__init__(in_channels, out_channels, *window, groups, bias, **kwargs)
         self.conv_mode, self.compute_mode = conv_mode, compute_mode
+
+    def _arguments(self) -> tuple:
+        """The last arguments of the function."""
+        window = (self.stride, self.padding, self.dilation, self.groups)
+        return (*window, self.conv_mode, self.compute_mode)
 
 
 class LocalConv2d(_WindowConv):
@@ -70,18 +64,9 @@ class LocalConv2d(_WindowConv):
         **kwargs,
     ):
         self.input_height, self.input_width = input_height, input_width
+        window = (kernel_size, stride, padding, dilation)
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            False,
-            conv_mode,
-            "default",
-            **kwargs,
+            in_channels, out_channels, *window, groups, bias=False, conv_mode=conv_mode, **kwargs
         )
         self.padding_mode = "zeros"
 
@@ -101,15 +86,8 @@ class LocalConv2d(_WindowConv):
         return (g, height, width, ic // g, *self.kernel_size, oc // g)
 
     def forward(self, inp: Tensor) -> Tensor:
-        return F.local_conv2d(
-            inp,
-            self.weight,
-            None,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.conv_mode,
-        )
+        window = (self.stride, self.padding, self.dilation)
+        return F.local_conv2d(inp, self.weight, None, *window, self.conv_mode)
 
 
 class DeformableConv2d(_WindowConv):
@@ -134,19 +112,7 @@ class DeformableConv2d(_WindowConv):
         self, inp: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor | None
     ) -> Tensor:
         """The convolution with another weight and bias."""
-        return F.deformable_conv2d(
-            inp,
-            weight,
-            offset,
-            mask,
-            bias,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.groups,
-            self.conv_mode,
-            self.compute_mode,
-        )
+        return F.deformable_conv2d(inp, weight, offset, mask, bias, *self._arguments())
 
     def forward(self, inp: Tensor, offset: Tensor, mask: Tensor) -> Tensor:
         return self.calc_conv(inp, self.weight, offset, mask, self.bias)
@@ -188,19 +154,9 @@ class RegionRestrictedConv(_WindowConv):
     ):
         if padding_mode != "zeros":
             raise NotAvailableError("[RegionRestrictedConv] padding_mode must be 'zeros'")
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            conv_mode,
-            compute_mode,
-            **kwargs,
-        )
+        window = (kernel_size, stride, padding, dilation)
+        modes = (conv_mode, compute_mode)
+        super().__init__(in_channels, out_channels, *window, groups, bias, *modes, **kwargs)
         self.padding_mode = padding_mode
 
     def _infer_weight_shape(self) -> tuple[int, ...]:
@@ -220,19 +176,7 @@ class RegionRestrictedConv(_WindowConv):
         self, inp: Tensor, weight: Tensor, rin: Tensor, rout: Tensor, bias: Tensor | None
     ) -> Tensor:
         """The convolution with another weight and bias."""
-        return F.nn.region_restricted_conv(
-            inp,
-            weight,
-            rin,
-            rout,
-            bias,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.groups,
-            self.conv_mode,
-            self.compute_mode,
-        )
+        return F.nn.region_restricted_conv(inp, weight, rin, rout, bias, *self._arguments())
 
     def forward(self, inp: Tensor, rin: Tensor, rout: Tensor) -> Tensor:
         return self.calc_conv(inp, self.weight, rin, rout, self.bias)

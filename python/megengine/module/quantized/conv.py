@@ -36,20 +36,9 @@ class Conv2d(Float.Conv2d, QuantizedModule):
         padding_mode: str = "zeros",
         **kwargs,
     ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            True,
-            conv_mode,
-            compute_mode,
-            padding_mode,
-            **kwargs,
-        )
+        window = (kernel_size, stride, padding, dilation)
+        modes = (conv_mode, compute_mode, padding_mode)
+        super().__init__(in_channels, out_channels, *window, groups, True, *modes, **kwargs)
         self.output_dtype = dtype
 
     @classmethod
@@ -117,20 +106,9 @@ class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
         dtype=None,
         **kwargs,
     ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            output_padding,
-            dilation,
-            groups,
-            bias,
-            conv_mode,
-            compute_mode,
-            **kwargs,
-        )
+        window = (kernel_size, stride, padding, output_padding, dilation)
+        modes = (conv_mode, compute_mode)
+        super().__init__(in_channels, out_channels, *window, groups, bias, *modes, **kwargs)
         self.output_dtype = dtype
 
     @classmethod
