@@ -142,9 +142,8 @@ class Module:
         # Emulates an abstract class, whose metaclass would slow down every isinstance. A __new__
         # would hide the arguments of classes that inherit their __init__.
         if type(self).forward is Module.forward:
-            raise TypeError(
-                f"Can't instantiate abstract class {type(self).__name__} with abstract method forward"
-            )
+            who = type(self).__name__
+            raise TypeError(f"Can't instantiate abstract class {who} with abstract method forward")
         self._modules = []
         if name is not None and not (isinstance(name, str) and name.strip()):
             raise AssertionError(f"[Module] name must be a string that is not empty, got {name!r}")
