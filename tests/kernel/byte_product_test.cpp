@@ -67,11 +67,9 @@ void expect_product(const ByteProduct& product, decltype(ByteProduct::multiply) 
     std::vector<int64_t> offsets;
     for (int64_t i = 0; i < parts; ++i) offsets.push_back(i * (part + gap) * int64_t(sizeof(A)));
     std::vector<int32_t> sums(size_t(product.rows * product_columns));
-    product.begin();
     multiply({reinterpret_cast<const uint8_t*>(a.data()), stride * int64_t(sizeof(A)), offsets,
               part * int64_t(sizeof(A)), product.rows, product_columns},
              weight.data(), sums.data());
-    product.end();
     for (int64_t r = 0; r < product.rows; ++r)
         for (int64_t c = 0; c < product_columns; ++c) {
             int64_t sum = 0;
@@ -88,13 +86,6 @@ void expect_product(const ByteProduct& product, decltype(ByteProduct::multiply) 
 
 TEST(ByteProduct, MultipliesPairsExactly) {
     expect_product<int16_t>(*pair_product(), pair_product()->multiply, -255, 255);
-}
-
-TEST(ByteProduct, MultipliesMatricesExactly) {
-    auto* product = matrix_product();
-    if (!product) GTEST_SKIP() << "no such product";
-    expect_product<uint8_t>(*product, product->multiply, 0, 255);
-    expect_product<int8_t>(*product, product->multiply_signed, -128, 127);
 }
 
 void expect_windows(const ByteWindowKernel& kernel) {

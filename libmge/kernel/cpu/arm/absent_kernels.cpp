@@ -18,6 +18,7 @@ namespace {
 
 bool has_matrix_tiles() { return false; }
 void begin_tiles() { refuse(); }
+void begin_tiles(int64_t, int64_t) { refuse(); }
 void end_tiles() { refuse(); }
 
 bool has_split_products() { return false; }
@@ -27,8 +28,8 @@ void multiply_split(const SplitStep*, const SplitStep*, int64_t, SplitSums&) { r
 void store_split(const SplitSums&, int64_t, int64_t, const SplitResult&) { refuse(); }
 
 bool has_quads() { return false; }
-void multiply_quads(const QuadTile&, const QuadSteps&) { refuse(); }
-void multiply_quads(const QuadTile&, int32_t*) { refuse(); }
+const QuadUnit* quad_vectors() { return nullptr; }
+const QuadUnit* quad_matrices() { return nullptr; }
 
 EntryFilling::EntryFilling(int64_t channels) : channels(channels), pixels(1) { refuse(); }
 int64_t channel_of_sum(const EntryFilling&, int64_t) { refuse(); }

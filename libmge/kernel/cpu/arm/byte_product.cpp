@@ -3,7 +3,6 @@
 
 namespace mge::cpu {
 
-const ByteProduct* matrix_product() { return nullptr; }
 const ByteProduct* bounded_product() { return nullptr; }
 
 }  // namespace mge::cpu

@@ -42,9 +42,6 @@ struct ByteProduct {
     int64_t depth;        // k must be a multiple of it
     int64_t word, panel;  // elements of a word, columns of a panel
     bool takes_wide;      // rows of i16: `multiply` is for both signs
-    // A thread calls `multiply` between the two.
-    void (*begin)() = [] {};
-    void (*end)() = [] {};
     // sums[r * product_columns + c] = Σ over k of a[r][k] * weight[k][c].
     void (*multiply)(const ByteRows& a, const int8_t* weight, int32_t* sums);
     // For rows of i8; null if they are wide.
@@ -52,10 +49,8 @@ struct ByteProduct {
     // If not null, the sums are those of a[r][k] - zero.
     const ByteBounds* bounds = nullptr;
 };
-// By matrix instructions (AMX), by sums of four products in vectors of 256 bits (AVX-VNNI) or of 128 (Arm's
-// sdot), and by byte products that are added in 16 bits (AVX2). Null if the processor does not have them; the
-// latter two are null with AVX-512, too.
-const ByteProduct* matrix_product();
+// By sums of four products in vectors of 256 bits (AVX-VNNI) or of 128 (Arm's sdot), and by byte products
+// that are added in 16 bits (AVX2). Null if the processor does not have them, or has AVX-512, too.
 const ByteProduct* dot_product();
 const ByteProduct* bounded_product();
 // By sums of two 16-bit products, everywhere.

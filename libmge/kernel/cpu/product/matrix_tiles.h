@@ -12,6 +12,8 @@ inline constexpr int64_t tile_rows = 16, tile_row_bytes = 64, tile_bytes = tile_
 bool has_matrix_tiles();
 // A thread uses them between the two.
 void begin_tiles();
+// Tiles 0, 1 and 4 of so many rows, and 2, 3 and 5 of `later_rows`.
+void begin_tiles(int64_t rows, int64_t later_rows);
 void end_tiles();
 
 }  // namespace mge::cpu

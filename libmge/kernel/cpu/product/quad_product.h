@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of byte rows with a packed weight by sums of four products (AVX-512 VNNI), exact in int32. The
-// sums of a tile stay in registers until they are rounded to byte steps.
+// Products of byte rows with a packed weight, exact in int32, by sums of four products in vectors (AVX-512
+// VNNI) or by matrix instructions (AMX). The sums of a tile stay in registers, or in its thread's L1 cache,
+// until they are rounded to byte steps.
 
 #include <cstdint>
 #include <optional>
@@ -11,20 +12,21 @@
 
 namespace mge::cpu {
 
-inline constexpr int64_t quad_rows = 14, quad_columns = 32, quad_lanes = 16, quad_word = 4;
+inline constexpr int64_t quad_columns = 32, quad_lanes = 16, quad_word = 4;
 
-// True if the processor has the instructions and MGE_ISA permits them.
+// True if the processor sums four products in vectors and MGE_ISA permits it.
 bool has_quads();
 
-// Up to 14 rows by up to 32 columns of a product. Rows are `stride` bytes apart: the first (rows + 1) / 2 of
-// them from x, the others from `later`; those of y likewise.
+// Up to QuadUnit::rows rows by up to 32 columns of a product. Rows are `stride` bytes apart: the first
+// `first_rows` of them from x, the others from `later`; those of y likewise.
 struct QuadTile {
     const uint8_t *x, *later;
     int64_t stride;
-    // The parts of a row are at these offsets, `part_bytes` long each, a multiple of quad_word.
+    // The parts of a row are at these offsets, `part_bytes` long each, a multiple of QuadUnit::depth.
     std::span<const int64_t> parts;
     int64_t part_bytes;
-    int64_t rows, columns;
+    int64_t rows, first_rows, columns;
+    bool is_signed;  // x contains i8
     // Words along k, those of the same k side by side: 16 of them if there are at most 16 columns, else 32.
     const int8_t* weight;
     const int32_t* start;        // per column, added to the sums; padded to quad_columns
@@ -65,8 +67,34 @@ struct QuadOperands {
 // Nullopt if the steps need other operations.
 std::optional<QuadSteps> quad_steps(const StepMaking& m, const QuadOperands& operands);
 
-void multiply_quads(const QuadTile& tile, const QuadSteps& steps);
-// sums[r * quad_columns + c] instead of y.
-void multiply_quads(const QuadTile& tile, int32_t* sums);
+// A tile whose products are computed while the sums of the one before become steps. Each thread has one.
+inline constexpr int64_t quad_most_rows = 32;
+struct QuadPending {
+    alignas(64) int32_t sums[size_t(quad_most_rows * quad_columns)];
+    QuadTile tile;
+    bool has_tile = false;
+};
+
+// The instructions that multiply tiles.
+struct QuadUnit {
+    const char* name;
+    int64_t rows;  // most of a tile
+    int64_t
+        whole;  // tiles of more rows, which are neighbours, are divided into (rows + 1) / 2 and the others
+    int64_t depth;  // QuadTile::part_bytes is a multiple of it
+    bool takes_signed;
+    // A thread multiplies tiles of some number of rows and first rows between the two, then of another after
+    // another `begin`.
+    void (*begin)(const QuadTile& tile);
+    void (*end)();
+    // The steps are there after the next call, or after `finish`.
+    void (*steps)(const QuadTile& tile, const QuadSteps& steps, QuadPending& pending);
+    void (*finish)(const QuadSteps& steps, QuadPending& pending);
+    // sums[r * quad_columns + c] instead of y.
+    void (*sums)(const QuadTile& tile, int32_t* sums);
+};
+// Null if the processor does not have the instructions or MGE_ISA forbids them.
+const QuadUnit* quad_vectors();
+const QuadUnit* quad_matrices();
 
 }  // namespace mge::cpu

@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "libmge/device/cpu/cpu_device.h"
 
 namespace mge::cpu {
@@ -15,14 +17,17 @@ struct alignas(64) TileShapes {
     uint16_t bytes_per_row[16] = {};
     uint8_t rows[16] = {};
 };
-constexpr TileShapes whole_tiles = [] {
+constexpr TileShapes shapes_of(int64_t rows, int64_t later_rows) {
     TileShapes shapes;
     for (int i = 0; i < 8; ++i) {
         shapes.bytes_per_row[i] = tile_row_bytes;
         shapes.rows[i] = tile_rows;
     }
+    for (int i : {0, 1, 4}) shapes.rows[i] = uint8_t(rows);
+    for (int i : {2, 3, 5}) shapes.rows[i] = uint8_t(std::max<int64_t>(later_rows, 1));
     return shapes;
-}();
+}
+constexpr TileShapes whole_tiles = shapes_of(tile_rows, tile_rows);
 
 // Requested from the system once per process.
 bool may_keep_tiles() {
@@ -38,6 +43,12 @@ bool has_matrix_tiles() {
 }
 
 __attribute__((target("amx-tile"))) void begin_tiles() { _tile_loadconfig(&whole_tiles); }
+__attribute__((target("amx-tile"))) void begin_tiles(int64_t rows, int64_t later_rows) {
+    const TileShapes shapes = shapes_of(rows, later_rows);
+    // GCC 12 believes that the instruction reads eight bytes.
+    asm volatile("" : : "r"(&shapes) : "memory");
+    _tile_loadconfig(&shapes);
+}
 __attribute__((target("amx-tile"))) void end_tiles() { _tile_release(); }
 
 }  // namespace mge::cpu

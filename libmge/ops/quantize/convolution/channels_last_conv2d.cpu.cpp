@@ -124,7 +124,7 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
     c.part_bytes = c.k * c.element();
     c.parts = {0};
     c.chunk_rows = most_rows;
-    if (&product != cpu::matrix_product() && c.rows == Rows::gathered) {
+    if (c.rows == Rows::gathered) {
         int64_t tiles = chunk_bytes / (c.part_bytes * product.rows);
         c.chunk_rows = std::clamp<int64_t>(tiles, 1, most_rows / product.rows) * product.rows;
     }
@@ -169,38 +169,26 @@ void pack_weight(ChannelsLast& c, const int8_t* weight) {
         c.product->bounds->complete_panel(c.weight.data() + at, c.k);
 }
 
-// Beside matrices pairs have a chance only where rows need not be gathered.
-std::vector<const cpu::ByteProduct*> products(const Problem& problem) {
-    std::vector<const cpu::ByteProduct*> all;
-    if (auto* matrices = cpu::matrix_product()) all.push_back(matrices);
+const cpu::ByteProduct& product_of(const Problem& problem) {
     const auto g = quantised_geometry(problem);
     const bool is_deep = g.kernel[0] * g.kernel[1] * g.ic >= fewest_bounded;
-    if (auto* dots = cpu::dot_product())
-        all.push_back(dots);
-    else if (auto* bounded = cpu::bounded_product(); bounded && is_deep)
-        all.push_back(bounded);
-    else if (all.empty() || is_product(g))
-        all.push_back(cpu::pair_product());
-    return all;
+    if (auto* dots = cpu::dot_product()) return *dots;
+    if (auto* bounded = cpu::bounded_product(); bounded && is_deep) return *bounded;
+    return *cpu::pair_product();
 }
-std::string name_of(const cpu::ByteProduct& product) { return std::string("channels_last:") + product.name; }
 
 Support supports(const Problem& problem) {
     if (auto images = channels_last_images(problem); !images) return images;
-    if (cpu::has_quads() && !cpu::matrix_product()) return {"sums of four products take less time"};
+    if (cpu::has_quads()) return {"sums of four products take less time"};
     return quantised_geometry(problem).groups == 1 ? supported : Support{"one group only"};
 }
 
 std::vector<Candidate> candidates(const Problem& problem) {
-    std::vector<Candidate> list;
-    for (auto* product : products(problem)) list.push_back({name_of(*product)});
-    return list;
+    return {{std::string("channels_last:") + product_of(problem).name}};
 }
 
 Prepared prepare(const PrepareContext& context) {
-    auto all = products(context.problem);
-    auto found = std::ranges::find_if(all, [&](auto* p) { return name_of(*p) == context.candidate.name; });
-    ChannelsLast c = describe(context.problem, **found);
+    ChannelsLast c = describe(context.problem, product_of(context.problem));
     c.epilogue.y_may_be_short = short_divisions(context).by_y_scale;
     pack_weight(c, static_cast<const int8_t*>(context.constants[Conv::weight]));
     PackedInputs packed{{c.weight.piece()}, 1u << Conv::weight};
@@ -380,7 +368,6 @@ void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
     auto* multiply = c.is_x_signed && product.multiply_signed ? product.multiply_signed : product.multiply;
     auto* sums = reinterpret_cast<int32_t*>(scratch + c.gathered_bytes());
     auto* measures = reinterpret_cast<float*>(scratch + c.gathered_bytes() + c.sums_bytes());
-    product.begin();
     for (int64_t chunk = rows.begin, count; chunk < rows.end; chunk += count) {
         count = std::min(c.chunk_rows, rows.end - chunk);
         if (c.rows == Rows::lines) count = std::min(count, c.line - chunk % c.line);
@@ -399,7 +386,6 @@ void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
             finish_rows(run, block, chunk, count, sums);
         }
     }
-    product.end();
 }
 
 // Threads divide what is more: the rows, or the channels with their weights.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A direct convolution of channels-last images (nhwc) by sums of four products
+// A direct convolution of channels-last images (nhwc) by sums of four products or by matrix instructions
 // (kernel/cpu/product/quad_product.h). A row of the product is a pixel of y, whose window is read where it
-// is: the bytes under a line of the window are contiguous. An image that needs a border, or whose values are
-// signed, is copied first. A tile consists of up to 14 neighbours in a line of y, or of two short lines. Its
-// sums are rounded to steps in registers if the epilogue permits it.
+// is: the bytes under a line of the window are contiguous. An image that needs a border, or signed values
+// that the unit does not take, are copied first. A tile consists of up to 14 or 32 neighbours in a line of y,
+// or of two short lines. Its sums are rounded to steps at once if the epilogue permits it. Where short lines
+// of windows or of y would leave much of the matrices empty, the rows of some tiles are gathered.
 
 #include <algorithm>
 #include <array>
@@ -29,17 +30,23 @@ constexpr int64_t columns = cpu::quad_columns, word = cpu::quad_word;
 // cache if the weight stays in the L2 cache; otherwise the weight is read once for as many rows as that
 // holds.
 constexpr int64_t near_bytes = 32 << 10, far_bytes = 512 << 10;
-
-int64_t whole_words(int64_t n) { return pieces(n, word) * word; }
+// Short copies are made by whole vectors: the last of a row reaches over its end.
+constexpr int64_t vector = 16;
 
 struct DirectConv {
     ConvGeometry g;
     ConvEpilogue epilogue;
+    const cpu::QuadUnit* unit;
     bool is_x_signed;
     int64_t threads;
-    bool is_copied;              // with its border, and as unsigned values
-    std::vector<int64_t> parts;  // the lines of a window, or if pixels are dilated, each pixel
-    int64_t part_bytes;
+    bool is_copied;  // with its border, and as unsigned values if the unit takes no others
+    // The lines of a window, or if pixels are dilated, each pixel: where they are, and their bytes.
+    std::vector<int64_t> window;
+    int64_t window_bytes;
+    bool is_gathered;
+    std::vector<int64_t> parts, gathered_parts;  // of a row, and of one that is gathered
+    int64_t part_bytes, part_step;               // with what fills it up; from one part's weight to the next
+    Pair lines;                                  // how many y has, and their pixels
     int64_t line_pieces, piece_pixels;  // a line of y has so many pieces, of so many pixels or one more
     ShortDivisions short_divisions;
     PackedValues<int8_t> weight;       // block after block of channels
@@ -50,13 +57,30 @@ struct DirectConv {
     int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
     int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
     int64_t line_bytes() const { return width() * g.ic; }
+    bool flips_sign() const { return is_x_signed && !unit->takes_signed; }
     // Tiles of two lines fill more registers than those of one if lines are short.
-    bool has_pairs() const { return g.out[1] <= cpu::quad_rows / 2 && g.out[0] > 1; }
-    int64_t tiles() const { return has_pairs() ? pieces(g.out[0], 2) : g.out[0] * line_pieces; }
-    // The last word of a window may reach over the end of the image.
-    size_t image_bytes() const { return is_copied ? aligned(height() * line_bytes() + word) : 0; }
+    bool has_pairs() const { return lines[1] <= unit->rows / 2 && lines[0] > 1; }
+    int64_t tiles() const { return has_pairs() ? pieces(lines[0], 2) : lines[0] * line_pieces; }
+    // The bytes that a tile reads and writes.
+    int64_t tile_bytes() const {
+        const int64_t x = is_gathered ? k() : g.stride[0] * g.stride[1] * g.ic;
+        const int64_t residual = epilogue.residual_dtype == DType::none ? 0 : g.oc;
+        return std::max<int64_t>(1, unit->rows * (x + g.oc + residual));
+    }
+    int64_t chunk_tiles(int64_t blocks) const {
+        const int64_t weight_bytes = blocks * columns * k();
+        return std::max<int64_t>(1, (weight_bytes > far_bytes ? far_bytes : near_bytes) / tile_bytes());
+    }
+    size_t image_bytes() const { return is_copied ? aligned(height() * line_bytes()) : 0; }
     size_t channel_bytes() const { return aligned(blocks() * columns * int64_t(sizeof(float))); }
-    size_t workspace() const { return image_bytes() + 3 * channel_bytes(); }
+    // The last parts may reach over the end of the image: rows with such parts are gathered.
+    size_t gathered_bytes() const {
+        if (is_gathered) return aligned(chunk_tiles(blocks()) * unit->rows * k() + vector);
+        return part_bytes == window_bytes ? 0 : aligned(unit->rows * k());
+    }
+    size_t workspace() const {
+        return image_bytes() + 3 * channel_bytes() + size_t(threads) * gathered_bytes();
+    }
 };
 
 Support supports(const Problem& problem) {
@@ -65,15 +89,44 @@ Support supports(const Problem& problem) {
     return quantised_geometry(problem).groups == 1 ? supported : Support{"one group only"};
 }
 
-DirectConv describe(const Problem& problem) {
+std::vector<const cpu::QuadUnit*> units() {
+    std::vector<const cpu::QuadUnit*> all{cpu::quad_matrices(), cpu::quad_vectors()};
+    std::erase(all, nullptr);
+    return all;
+}
+std::string name_of(const cpu::QuadUnit& unit) { return std::string("channels_last_direct:") + unit.name; }
+
+std::vector<Candidate> candidates(const Problem&) {
+    std::vector<Candidate> list;
+    for (auto* unit : units()) list.push_back({name_of(*unit)});
+    return list;
+}
+
+int64_t whole(int64_t n, int64_t size) { return pieces(n, size) * size; }
+
+// The parts of rows, and the pieces of lines: if rows are gathered, of one line of all pixels.
+void divide_lines(DirectConv& c, bool is_gathered) {
+    c.is_gathered = is_gathered;
+    const auto count = int64_t(c.window.size());
+    c.part_bytes = whole(is_gathered ? count * c.window_bytes : c.window_bytes, c.unit->depth);
+    c.part_step = is_gathered ? c.window_bytes : c.part_bytes;
+    c.parts = is_gathered ? std::vector<int64_t>{0} : c.window;
+    c.gathered_parts.clear();
+    for (size_t i = 0; i < c.parts.size(); ++i) c.gathered_parts.push_back(int64_t(i) * c.part_bytes);
+    c.lines = is_gathered ? Pair{1, c.g.out[0] * c.g.out[1]} : c.g.out;
+    c.line_pieces = pieces(c.lines[1], c.unit->rows);
+    c.piece_pixels = c.lines[1] / c.line_pieces;
+}
+
+DirectConv describe(const Problem& problem, const cpu::QuadUnit& unit) {
     DirectConv c{.g = quantised_geometry(problem),
                  .epilogue = ConvEpilogue(problem),
+                 .unit = &unit,
                  .is_x_signed = problem.inputs[Conv::x].dtype == DType::i8,
                  .threads = problem.threads};
     auto& g = c.g;
     constexpr Pair none{0, 0}, one{1, 1};
-    const bool fills_words = g.kernel[1] * g.ic % word == 0 && (g.dilation[1] == 1 || g.ic % word == 0);
-    c.is_copied = c.is_x_signed || !(g.padding == none) || !fills_words;
+    c.is_copied = c.flips_sign() || !(g.padding == none);
     if (is_product(g) || (g.kernel == one && g.stride == one && g.padding == none)) {
         // All pixels are neighbours.
         g.in = {1, g.n * g.in[0] * g.in[1]};
@@ -81,24 +134,26 @@ DirectConv describe(const Problem& problem) {
         g.n = 1;
         g.stride = one;
     }
-    c.line_pieces = pieces(g.out[1], cpu::quad_rows);
-    c.piece_pixels = g.out[1] / c.line_pieces;
     const bool is_dense = g.dilation[1] == 1;
-    c.part_bytes = whole_words(is_dense ? g.kernel[1] * g.ic : g.ic);
+    c.window_bytes = is_dense ? g.kernel[1] * g.ic : g.ic;
     for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
         for (int64_t kw = 0; kw < (is_dense ? 1 : g.kernel[1]); ++kw)
-            c.parts.push_back(kh * g.dilation[0] * c.line_bytes() + kw * g.dilation[1] * g.ic);
-    return c;
+            c.window.push_back(kh * g.dilation[0] * c.line_bytes() + kw * g.dilation[1] * g.ic);
+    divide_lines(c, false);
+    const DirectConv direct = c;
+    divide_lines(c, true);
+    const bool is_wasteful = 2 * direct.tiles() * direct.k() > 3 * c.tiles() * c.k();
+    return unit.depth > word && is_wasteful ? c : direct;
 }
 
-// The weight of a channel in the order of a row's bytes. Those that fill up words are left as they are.
+// The weight of a channel in the order of a row's bytes. Those that fill up parts are left as they are.
 void order_as_row(const DirectConv& c, const int8_t* weight, int8_t* row) {
     const int64_t taps = c.g.kernel[0] * c.g.kernel[1];
     const bool is_dense = c.g.dilation[1] == 1;
     if (taps == 1) return void(std::memcpy(row, weight, size_t(c.g.ic)));
     for (int64_t tap = 0; tap < taps; ++tap) {
         const int64_t kh = tap / c.g.kernel[1], kw = tap % c.g.kernel[1];
-        int8_t* to = row + (is_dense ? kh * c.part_bytes + kw * c.g.ic : tap * c.part_bytes);
+        int8_t* to = row + (is_dense ? kh * c.part_step + kw * c.g.ic : tap * c.part_step);
         for (int64_t ic = 0; ic < c.g.ic; ++ic) to[ic] = weight[ic * taps + tap];
     }
 }
@@ -129,8 +184,9 @@ void pack_weight(DirectConv& c, const int8_t* weight) {
 }
 
 Prepared prepare(const PrepareContext& context) {
-    auto& problem = context.problem;
-    DirectConv c = describe(problem);
+    auto all = units();
+    auto found = std::ranges::find_if(all, [&](auto* u) { return name_of(*u) == context.candidate.name; });
+    DirectConv c = describe(context.problem, **found);
     c.short_divisions = short_divisions(context);
     pack_weight(c, static_cast<const int8_t*>(context.constants[Conv::weight]));
     PackedInputs packed{{c.weight.piece()}, 1u << Conv::weight};
@@ -146,8 +202,9 @@ struct DirectRun {
     const std::optional<cpu::QuadSteps>& steps;
     const int32_t* start;        // per channel, padded to whole blocks
     const float *scale, *shift;  // likewise
-    const uint8_t* x;            // the image, or its copy
+    const uint8_t *x, *end;      // the image, or its copy
     int64_t first_pixel;         // the image's first pixel in all of y
+    uint8_t* gathered;           // a tile's rows, for each thread
 };
 
 void copy_line(const uint8_t* from, uint8_t* to, int64_t n, bool is_signed) {
@@ -167,7 +224,7 @@ void copy_image(const DirectConv& c, const Launch& launch, const uint8_t* x, uin
                 continue;
             }
             std::memset(y, border, size_t(side));
-            copy_line(x + h * inner, y + side, inner, c.is_x_signed);
+            copy_line(x + h * inner, y + side, inner, c.flips_sign());
             std::memset(y + side + inner, border, size_t(side));
         }
     });
@@ -184,11 +241,11 @@ class TileWalk {
 public:
     TileWalk(const DirectConv& c, int64_t tile)
         : c_(c),
-          longer_(c.g.out[1] - c.line_pieces * c.piece_pixels),
+          longer_(c.lines[1] - c.line_pieces * c.piece_pixels),
           line_(c.has_pairs() ? 2 * tile : tile / c.line_pieces),
           piece_(c.has_pairs() ? 0 : tile % c.line_pieces) {}
     TilePixels pixels() const {
-        if (c_.has_pairs()) return {line_, 0, c_.g.out[1], line_ + 1 < c_.g.out[0]};
+        if (c_.has_pairs()) return {line_, 0, c_.lines[1], line_ + 1 < c_.lines[0]};
         return {line_, piece_ * c_.piece_pixels + std::min(piece_, longer_),
                 c_.piece_pixels + (piece_ < longer_ ? 1 : 0), false};
     }
@@ -211,10 +268,9 @@ private:
 cpu::QuadTile tile_of_block(const DirectRun& run, int64_t block) {
     auto& c = run.c;
     const int64_t first_channel = block * columns;
-    return {.stride = c.g.stride[1] * c.g.ic,
-            .parts = c.parts,
-            .part_bytes = c.part_bytes,
+    return {.part_bytes = c.part_bytes,
             .columns = std::min(columns, c.g.oc - first_channel),
+            .is_signed = c.is_x_signed && !c.flips_sign(),
             .weight = c.weight.data() + first_channel * c.k(),
             .start = run.start + first_channel,
             .scale = run.scale + first_channel,
@@ -222,56 +278,119 @@ cpu::QuadTile tile_of_block(const DirectRun& run, int64_t block) {
             .y_stride = c.g.oc};
 }
 
-void run_tile(const DirectRun& run, const TilePixels& pixels, int64_t block, cpu::QuadTile& tile) {
+// The parts of a row, one after the other.
+void gather_row(const DirectRun& run, const uint8_t* from, uint8_t* to) {
+    auto& c = run.c;
+    const int64_t n = c.window_bytes;
+    for (size_t i = 0; i < c.window.size(); ++i, to += n) {
+        const uint8_t* part = from + c.window[i];
+        if (part + whole(n, vector) > run.end)
+            std::memcpy(to, part, size_t(n));
+        else
+            for (int64_t at = 0; at < n; at += vector) std::memcpy(to + at, part + at, vector);
+    }
+}
+
+// The rows of a tile at the image's end.
+void gather_rows(const DirectRun& run, cpu::QuadTile& tile, uint8_t* to) {
+    auto& c = run.c;
+    for (int64_t row = 0; row < tile.rows; ++row) {
+        const int64_t behind = row - tile.first_rows;
+        const uint8_t* from = behind < 0 ? tile.x + row * tile.stride : tile.later + behind * tile.stride;
+        for (size_t i = 0; i < c.window.size(); ++i)
+            std::memcpy(to + row * c.k() + c.gathered_parts[i], from + c.window[i], size_t(c.window_bytes));
+    }
+    tile.x = to;
+    tile.later = to + tile.first_rows * c.k();
+    tile.stride = c.k();
+    tile.parts = c.gathered_parts;
+}
+
+// The rows of the tiles from `walk` on, one after the other.
+void gather_tiles(const DirectRun& run, TileWalk walk, int64_t tiles, uint8_t* to) {
     auto& c = run.c;
     auto& g = c.g;
-    const int64_t half = (pixels.count + 1) / 2, line = g.stride[0] * c.line_bytes();
-    const int64_t y = (run.first_pixel + pixels.line * g.out[1] + pixels.first) * g.oc + block * columns;
-    tile.x = run.x + pixels.line * line + pixels.first * tile.stride;
-    tile.later = tile.x + (pixels.has_two_lines ? line : half * tile.stride);
-    tile.rows = pixels.has_two_lines ? 2 * pixels.count : pixels.count;
+    for (int64_t i = 0; i < tiles; ++i, walk.advance()) {
+        const TilePixels pixels = walk.pixels();
+        for (int64_t p = pixels.first; p < pixels.first + pixels.count; ++p, to += c.k()) {
+            const int64_t line = p / g.out[1], column = p % g.out[1];
+            gather_row(run, run.x + line * g.stride[0] * c.line_bytes() + column * g.stride[1] * g.ic, to);
+        }
+    }
+}
+
+// Sets the place of a tile's rows. `gathered` contains those of a gathered tile.
+void place_rows(const DirectRun& run, const TilePixels& pixels, uint8_t* gathered, cpu::QuadTile& tile) {
+    auto& c = run.c;
+    const int64_t line = c.g.stride[0] * c.line_bytes();
+    const bool has_two = pixels.has_two_lines, is_divided = !has_two && pixels.count > c.unit->whole;
+    tile.rows = has_two ? 2 * pixels.count : pixels.count;
+    tile.first_rows = is_divided ? (pixels.count + 1) / 2 : pixels.count;
+    tile.parts = c.parts;
+    tile.stride = c.is_gathered ? c.k() : c.g.stride[1] * c.g.ic;
+    tile.x = c.is_gathered ? gathered : run.x + pixels.line * line + pixels.first * tile.stride;
+    tile.later = tile.x + (has_two ? line : tile.first_rows * tile.stride);
+    if (c.is_gathered) return;
+    const uint8_t* last = tile.x + (has_two ? line : 0) + (pixels.count - 1) * tile.stride;
+    if (last + c.parts.back() + c.part_bytes > run.end) gather_rows(run, tile, gathered);
+}
+
+void run_tile(const DirectRun& run, const TilePixels& pixels, int64_t block, cpu::QuadTile& tile,
+              cpu::QuadPending& pending) {
+    auto& c = run.c;
+    auto& g = c.g;
+    const int64_t y = (run.first_pixel + pixels.line * c.lines[1] + pixels.first) * g.oc + block * columns;
     if (run.steps) {
         tile.y = run.launch.out<uint8_t>(0) + y;
-        const int64_t later = (pixels.has_two_lines ? g.out[1] : half) * g.oc;
+        const int64_t later = (pixels.has_two_lines ? c.lines[1] : tile.first_rows) * g.oc;
         tile.y_later = tile.y + later;
         if (run.steps->has_residual) {
             tile.residual = run.launch.in<uint8_t>(Conv::residual) + y;
             tile.residual_later = tile.residual + later;
         }
-        return cpu::multiply_quads(tile, *run.steps);
+        return c.unit->steps(tile, *run.steps, pending);
     }
-    alignas(64) std::array<int32_t, size_t(cpu::quad_rows * columns)> sums;
+    int32_t* sums = pending.sums;
     alignas(64) static constexpr std::array<int32_t, size_t(columns)> nothing{};
-    cpu::multiply_quads(tile, sums.data());
+    c.unit->sums(tile, sums);
     // The pixels of two whole lines are neighbours, too.
-    finish_block(
-        c.epilogue, run.scales, run.launch,
-        {sums.data(), nothing.data(), columns, tile.rows, tile.columns, block * columns, y, 1, g.oc});
+    finish_block(c.epilogue, run.scales, run.launch,
+                 {sums, nothing.data(), columns, tile.rows, tile.columns, block * columns, y, 1, g.oc});
 }
 
 // A thread's unit of work. While a block is multiplied with the first chunk, the weight of the next one is
 // fetched.
-void run_part(const DirectRun& run, Part tiles, Part blocks) {
+void run_part(const DirectRun& run, Part tiles, Part blocks, uint8_t* gathered) {
     auto& c = run.c;
-    const int64_t weight_bytes = blocks.size() * columns * c.k(), block_bytes = columns * c.k();
-    const int64_t residual = c.epilogue.residual_dtype == DType::none ? 0 : c.g.oc;
-    const int64_t tile_bytes = cpu::quad_rows * (c.g.stride[0] * c.g.stride[1] * c.g.ic + c.g.oc + residual);
-    const int64_t fit =
-        (weight_bytes > far_bytes ? far_bytes : near_bytes) / std::max<int64_t>(1, tile_bytes);
+    int64_t rows = 0, first_rows = 0;  // that the unit is prepared for
+    cpu::QuadPending pending;
+    const int64_t block_bytes = columns * c.k(),
+                  fit = c.chunk_tiles(c.is_gathered ? c.blocks() : blocks.size());
     for (Part chunk{tiles.begin, tiles.begin}; chunk.begin < tiles.end; chunk.begin = chunk.end) {
-        chunk.end = std::min(tiles.end, chunk.begin + std::max<int64_t>(1, fit));
+        chunk.end = std::min(tiles.end, chunk.begin + fit);
         const bool is_first = chunk.begin == tiles.begin;
         const int64_t slice = is_first ? pieces(block_bytes, chunk.size()) : 0;
         const TileWalk first(c, chunk.begin);
+        if (c.is_gathered) gather_tiles(run, first, chunk.size(), gathered);
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
             cpu::QuadTile tile = tile_of_block(run, block);
             tile.next = c.weight.data() + std::min(block + 1, blocks.end - 1) * block_bytes;
             tile.next_step = is_first ? pieces(columns * word, chunk.size()) : 0;
             TileWalk walk = first;
-            for (int64_t i = chunk.begin; i < chunk.end; ++i, walk.advance(), tile.next += slice)
-                run_tile(run, walk.pixels(), block, tile);
+            uint8_t* tile_rows = gathered;
+            for (int64_t i = chunk.begin; i < chunk.end; ++i, walk.advance(), tile.next += slice) {
+                const TilePixels pixels = walk.pixels();
+                place_rows(run, pixels, tile_rows, tile);
+                if (c.is_gathered) tile_rows += tile.rows * c.k();
+                if (rows != tile.rows || first_rows != tile.first_rows) c.unit->begin(tile);
+                rows = tile.rows;
+                first_rows = tile.first_rows;
+                run_tile(run, pixels, block, tile, pending);
+            }
         }
     }
+    if (run.steps) c.unit->finish(*run.steps, pending);
+    c.unit->end();
 }
 
 // The largest share of equal items, over a fair share.
@@ -297,7 +416,8 @@ void run_image(const DirectRun& run) {
     par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
         for (int64_t share = begin; share < end; ++share)
             run_part(run, share_of(c.tiles(), by_blocks ? 0 : share, by_blocks ? 1 : shares),
-                     share_of(c.blocks(), by_blocks ? share : 0, by_blocks ? shares : 1));
+                     share_of(c.blocks(), by_blocks ? share : 0, by_blocks ? shares : 1),
+                     run.gathered + share * int64_t(c.gathered_bytes()));
     });
 }
 
@@ -308,9 +428,10 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto *start = reinterpret_cast<int32_t*>(memory), *last = start + c.blocks() * columns;
     auto* scale = reinterpret_cast<float*>(memory + c.channel_bytes());
     auto* shift = reinterpret_cast<float*>(memory + 2 * c.channel_bytes());
-    uint8_t* copy = memory + 3 * c.channel_bytes();
+    uint8_t *gathered = memory + 3 * c.channel_bytes(),
+            *copy = gathered + size_t(c.threads) * c.gathered_bytes();
     // Bytes of a zero point add the same to all sums of a channel.
-    const int32_t zero = scales.x_zero + (c.is_x_signed ? 128 : 0);
+    const int32_t zero = scales.x_zero + (c.flips_sign() ? 128 : 0);
     std::fill(start, last, 0);
     for (int64_t i = 0; i < c.g.oc; ++i)
         start[i] = (scales.bias ? scales.bias[i] : 0) - zero * c.weight_sums[size_t(i)];
@@ -325,12 +446,16 @@ void run(const Prepared& prepared, const Launch& launch) {
     for (int64_t n = 0; n < c.g.n; ++n) {
         const uint8_t* x = launch.in<uint8_t>(Conv::x) + n * c.g.ic * c.g.in[0] * c.g.in[1];
         if (c.is_copied) copy_image(c, launch, x, uint8_t(zero), copy);
-        run_image({c, launch, scales, steps, start, scale, shift, c.is_copied ? copy : x, n * pixels});
+        const uint8_t* image = c.is_copied ? copy : x;
+        run_image({c, launch, scales, steps, start, scale, shift, image, image + c.height() * c.line_bytes(),
+                   n * pixels, gathered});
     }
 }
 
 }  // namespace
 
-Algorithm channels_last_direct_conv2d() { return {"channels_last_direct", supports, prepare, run}; }
+Algorithm channels_last_direct_conv2d() {
+    return {"channels_last_direct", supports, prepare, run, {}, candidates};
+}
 
 }  // namespace mge::ops
