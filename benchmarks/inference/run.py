@@ -35,6 +35,7 @@ from machine import describe_machine  # noqa: E402
 from table import print_tables, threads_text  # noqa: E402
 
 OURS = "mge"
+OURS_IN_BF16 = "mge-fast"  # compared with the others if it takes part
 ROUNDS_PER_VALID = 3  # how many rounds may be tried for each that is wanted
 
 # label: (interpreter, script, arguments); {peers} and {build} are folders
@@ -49,6 +50,14 @@ CONTESTANTS = {
         [HERE / "contestants/torch_child.py", "--variant", "compile"],
     ),
 }
+# Only by name.
+IN_BF16 = {
+    OURS_IN_BF16: ("{build}/bin/benchmark_inference_child", ["--variant", "fast"]),
+    "openvino-bf16": (
+        "{peers}/bin/python",
+        [HERE / "contestants/openvino_child.py", "--variant", "bf16"],
+    ),
+}
 
 
 class Contestant:
@@ -56,7 +65,7 @@ class Contestant:
 
     def __init__(self, label, options, model, threads):
         self.label = label
-        program, arguments = CONTESTANTS[label]
+        program, arguments = {**CONTESTANTS, **IN_BF16}[label]
         program = program.format(peers=options.peers, build=options.build)
         command = [program, *arguments, "--models", options.models, "--model", model]
         command += ["--threads", str(threads)]
@@ -186,13 +195,15 @@ class Series:
         quiet = len(valid) >= min(self.options.rounds, 3)
         counted = valid if quiet else self.rounds
         reasons = sorted({entry["discarded"] for entry in self.rounds if entry["discarded"]})
+        labels = [contestant.label for contestant in self.contestants]
+        ours = next((label for label in (OURS_IN_BF16, OURS) if label in labels), None)
         lines = []
         for mode in ("hot", "cold"):
             medians = {
                 c.label: [float(np.median(r["times"][c.label, mode])) for r in counted]
                 for c in self.contestants
             }
-            peers = {k: float(np.median(v)) for k, v in medians.items() if k != OURS}
+            peers = {k: float(np.median(v)) for k, v in medians.items() if k != ours}
             best = min(peers, key=peers.get, default=None)
             for contestant in self.contestants:
                 label = contestant.label
@@ -209,8 +220,8 @@ class Series:
                     discarded=reasons,
                     is_best_peer=label == best,
                 )
-                if OURS in medians and label != OURS:
-                    ratio, low, high = ratios.compare(medians[OURS], medians[label])
+                if ours and label != ours:
+                    ratio, low, high = ratios.compare(medians[ours], medians[label])
                     line.update(ours_over_this=ratio, ci_low=low, ci_high=high)
                 lines.append(line)
         return lines

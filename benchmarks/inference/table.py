@@ -13,7 +13,7 @@ def _milliseconds(value):
 
 def _ratio(line):
     if "ours_over_this" not in line:
-        return "" if line["label"] != "mge" else "1"
+        return "" if not line["label"].startswith("mge") else "1"
     text = f"{line['ours_over_this']:.3f} ({line['ci_low']:.3f}–{line['ci_high']:.3f})"
     return f"**{text}**" if line["is_best_peer"] else text
 

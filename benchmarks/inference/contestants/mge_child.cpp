@@ -34,6 +34,7 @@ constexpr size_t shortest_series = 3;
 struct Options {
     std::string models, model;
     int threads = 1;
+    mge::Precision precision = mge::Precision::strict;
 };
 
 double milliseconds_since(Clock::time_point begin) {
@@ -50,6 +51,8 @@ Options parse(int argc, char** argv) {
             options.model = value;
         else if (flag == "--threads")
             options.threads = std::stoi(value);
+        else if (flag == "--variant" && value == "fast")
+            options.precision = mge::Precision::fast;
         else
             throw std::runtime_error("unknown flag " + flag);
     }
@@ -70,6 +73,7 @@ std::shared_ptr<const mge::Program> load(const Options& options, mge::FastrunCac
     mge::Model model = mge::read_model(options.models + "/" + options.model + ".mge");
     mge::CompileOptions compile;
     compile.threads = options.threads;
+    compile.precision = options.precision;
     compile.select.heuristic = false;
     compile.select.profile = true;
     compile.select.cache = &cache;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenVINO: latency hint, one stream, f32 forced (left alone it may choose bf16)."""
+"""OpenVINO: latency hint, one stream, f32 forced (left alone it may choose bf16), or bf16."""
 
 import openvino
 import openvino.properties as properties
@@ -14,7 +14,7 @@ def load():
     core = openvino.Core()
     config = {
         hint.performance_mode(): hint.PerformanceMode.LATENCY,
-        hint.inference_precision(): openvino.Type.f32,
+        hint.inference_precision(): getattr(openvino.Type, options.variant or "f32"),
         properties.inference_num_threads(): options.threads,
         properties.streams.num(): 1,
     }
