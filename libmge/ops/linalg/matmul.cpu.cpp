@@ -76,7 +76,8 @@ Support supports_reference(const Problem& p) {
 }
 
 KernelList widening_products() {
-    static const Algorithm list[] = {cpu::separate_activation<Matmul, onednn_matmul>(), onednn_matmul()};
+    static const Algorithm list[] = {tiles_matmul(), cpu::separate_activation<Matmul, onednn_matmul>(),
+                                     onednn_matmul()};
     return list;
 }
 
@@ -88,6 +89,7 @@ KernelList kernels(Cpu, Matmul) {
         small_matmul(),
         cpu::in_bf16<widening_products, cpu::Bf16Unit::tiles>(),
         split_matmul(),
+        tiles_matmul(),
         packed_matmul(),
         outer_matmul(),
         cpu::separate_activation<Matmul, onednn_matmul>(),

@@ -23,6 +23,9 @@ Algorithm packed_matmul();
 // (kernel/cpu/product/half_product.h).
 Algorithm half_matmul();
 
+// Rows of bf16 times a constant matrix of bf16 by matrix instructions (kernel/cpu/product/bf16_tiles.h).
+Algorithm tiles_matmul();
+
 // f32 by matrix instructions of bf16, as accurate as by f32 (kernel/cpu/product/split_product.h).
 Algorithm split_matmul();
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/product/bf16_tiles.h"
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "tests/harness/random_tensor.h"
@@ -114,6 +115,47 @@ TEST_P(HalfMatmul, PacksHalvesAndAgreesWithTheReference) {
                 const int64_t whole_blocks = (k + 15) / 16 * 16 * ((n + 31) / 32 * 32);
                 EXPECT_EQ(packed.pieces[0].bytes, size_t(whole_blocks) * size_of(GetParam()));
             }
+}
+
+// By matrix instructions, to bf16 and to f32: tiles and blocks with a rest, shares of rows and of columns.
+TEST(Matmul, MultipliesBFloat16InTiles) {
+    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "no matrix instructions";
+    for (auto [m, k, n] : {HalfExtents{8, 32, 1}, {17, 96, 70}, {33, 64, 331}, {131, 32, 64}, {260, 512, 33}})
+        for (DType dtype : {DType::bf16, DType::f32})
+            for (Activation activation : {Activation::none, Activation::gelu})
+                for (bool has_others : {false, true}) {
+                    Tensor a = random_tensor({m, k}, DType::bf16), b = random_tensor({n, k}, DType::bf16),
+                           bias = random_tensor({n}, dtype), residual = random_tensor({m, n}, dtype);
+                    ops::Matmul::Params params{.transpose_b = true, .activation = activation};
+                    Tensors inputs{a, b};
+                    if (has_others) inputs.insert(inputs.end(), {bias, residual});
+                    TensorSpecs specs;
+                    for (auto& input : inputs) specs.push_back(input.spec());
+                    const TensorSpec out = residual.spec();
+                    Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs,
+                                    {&out, 1},         2};
+                    problem.threads = 2;
+                    auto list = list_candidates(find_kernels(ops::Matmul::info, default_device()), problem);
+                    auto found = std::ranges::find_if(
+                        list, [](auto& named) { return named.candidate.name == "amx_tiles"; });
+                    ASSERT_NE(found, list.end());
+                    Tensors wide;
+                    TensorSpecs wide_specs;
+                    for (auto& input : inputs) {
+                        wide.push_back(ops::convert(input, {.dtype = DType::f32}));
+                        wide_specs.push_back(wide.back().spec());
+                    }
+                    const TensorSpec wide_out{DType::f32, {m, n}, {}};
+                    Problem exact = problem;
+                    exact.inputs = wide_specs;
+                    exact.outputs = {&wide_out, 1};
+                    auto exact_list =
+                        list_candidates(find_kernels(ops::Matmul::info, default_device()), exact);
+                    Tensor expected =
+                        ops::convert(run_candidate(exact_list.back(), exact, wide)[0], {.dtype = dtype});
+                    expect_close(run_candidate(*found, problem, inputs)[0], expected, k, 1,
+                                 text(m, ' ', k, ' ', n, ' ', dtype));
+                }
 }
 
 // oneDNN moves halves as bf16, in which these bits are not a normal number. The matrix is large enough for

@@ -2,6 +2,7 @@
 // Kernels that only x86-64 has: the functions that say so, and those that are never called then.
 #include "libmge/base/error.h"
 #include "libmge/kernel/cpu/convolution/quad_windows.h"
+#include "libmge/kernel/cpu/product/bf16_tiles.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
 #include "libmge/kernel/cpu/product/quad_product.h"
@@ -20,6 +21,10 @@ bool has_matrix_tiles() { return false; }
 void begin_tiles() { refuse(); }
 void begin_tiles(int64_t, int64_t) { refuse(); }
 void end_tiles() { refuse(); }
+
+bool has_bf16_tiles() { return false; }
+void multiply_bf16(const Bf16Tile&, const Bf16Finish&, Bf16Pending&) { refuse(); }
+void finish_bf16(const Bf16Finish&, Bf16Pending&) { refuse(); }
 
 bool has_split_products() { return false; }
 bool pack_split_rows(const SplitSource&, SplitStep*) { refuse(); }
