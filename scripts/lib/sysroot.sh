@@ -7,7 +7,7 @@
 make_arm64_sysroot() {
     local folder=$1 state wanted
     state=$folder.apt wanted="${arm64_sysroot_packages[*]}"
-    if [ -f "$folder/.packages" ] && [ "$(cat "$folder/.packages")" = "$wanted" ]; then
+    if [ -f "$folder/.packages" ] && [ "$(cat "$folder/.packages")" = "$wanted" ] && [ -f "$folder/var/lib/dpkg/status" ]; then
         say "the sysroot $folder is there"
         return
     fi
@@ -39,9 +39,30 @@ make_arm64_sysroot() {
     done
     for package in "$state"/cache/archives/*.deb; do
         dpkg --fsys-tarfile "$package" | tar --extract --keep-directory-symlink --no-same-owner --directory "$folder"
+        record_package "$folder" "$package"
     done
+    # Absolute links would lead out of the sysroot.
+    local link target
+    while IFS=$'\t' read -r link target; do
+        ln --symbolic --force --no-dereference --relative "$folder$target" "$link"
+    done < <(find "$folder" -type l -lname '/*' -printf '%p\t%l\n')
     write_arm_cpuinfo "$folder/proc"
     echo "$wanted" >"$folder/.packages"
+}
+
+# record_package FOLDER FILE: writes down what dpkg-shlibdeps asks dpkg for: which package a file of the sysroot is from, and its symbols.
+record_package() {
+    local database=$1/var/lib/dpkg name
+    mkdir -p "$database/info"
+    name=$database/info/$(dpkg-deb --field "$2" Package)
+    [ "$(dpkg-deb --field "$2" Multi-Arch)" != same ] || name+=:arm64
+    { dpkg-deb --field "$2" && printf 'Status: install ok installed\n\n'; } >>"$database/status"
+    echo 1 >"$database/info/format"
+    dpkg --fsys-tarfile "$2" | tar --list | sed -E "s#^\./((bin|lib|sbin)/)#./usr/\1#; s#^\.#$1#; s#/\$##" >"$name.list"
+    dpkg-deb --control "$2" "$name.control"
+    mv "$name.control/symbols" "$name.symbols" 2>/dev/null || true
+    mv "$name.control/shlibs" "$name.shlibs" 2>/dev/null || true
+    rm -rf "$name.control"
 }
 
 # write_arm_cpuinfo FOLDER: the processors that programs in qemu see, as Linux describes a Cortex-A53. qemu 7 would show this machine's, with

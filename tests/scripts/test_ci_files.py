@@ -49,7 +49,9 @@ def test_github_and_gitlab_do_the_same():
             (ROOT / ".gitlab-ci.yml").read_text(),
         )
     ]
+    arm64 = ["build", "test", "pytest tests/python", "wheels", "packages"]
     wanted = {"bash .ci/run", "scripts/quickstart", "scripts/release --twice"}
+    wanted |= {f"scripts/arm64 {command}" for command in arm64}
     assert commands[0] == commands[1] == wanted
 
 
