@@ -47,7 +47,6 @@ Graph convolution(int step = 7) {
 
 CompileOptions options(PackedWeightCache& cache) {
     CompileOptions o;
-    o.layout = "nchw";
     o.threads = 1;
     o.select.weight_cache = &cache;
     return o;

@@ -48,7 +48,6 @@ Graph convolution() {
 
 CompileOptions options() {
     CompileOptions o;
-    o.layout = "nchw";
     o.threads = 1;
     return o;
 }

@@ -28,9 +28,6 @@ int count(const Graph& graph, std::string_view op) {
     return n;
 }
 
-// Kernels for Arm that write blocks read blocks: the result of a convolution of few colours is plain.
-bool first_is_plain() { return cpu_isa() < Isa::sse4; }
-
 // Every layout has to give what the plain graph gives.
 void expect_same_results(const Graph& graph, const Tensors& inputs) {
     CompileOptions plain;
@@ -74,8 +71,8 @@ TEST(ChooseLayout, PutsReordersOnlyAtTheBorders) {
     for (auto& pass : pipeline())
         if (pass.level != on_request) graph = pass.run(std::move(graph), options);
     verify(graph);
-    // For the image among the outputs. On Arm also where blocks begin.
-    EXPECT_EQ(count(graph, "reorder"), first_is_plain() ? 2 : 1) << to_text(graph);
+    // For the image among the outputs.
+    EXPECT_EQ(count(graph, "reorder"), 1) << to_text(graph);
     EXPECT_EQ(count(graph, "relu"), 0) << to_text(graph);
     EXPECT_EQ(count(graph, "add"), 0) << to_text(graph);
 }
@@ -130,7 +127,7 @@ TEST(ChooseLayout, GoesThroughTransposedConvolutions) {
     for (auto& pass : pipeline())
         if (pass.level != on_request) graph = pass.run(std::move(graph), options);
     verify(graph);
-    EXPECT_EQ(count(graph, "reorder"), first_is_plain() ? 2 : 0) << to_text(graph);
+    EXPECT_EQ(count(graph, "reorder"), 0) << to_text(graph);
 }
 
 // A training step: two convolutions backwards, and the operators between them.
@@ -241,7 +238,7 @@ TEST(ChooseLayout, NormalisesInTheLayout) {
         for (auto& pass : pipeline())
             if (pass.level != on_request) graph = pass.run(std::move(graph), options);
         // After the last sum. On Arm also before both operands of the second convolution.
-        EXPECT_EQ(count(graph, "reorder"), first_is_plain() ? 3 : 1) << to_text(graph);
+        EXPECT_EQ(count(graph, "reorder"), cpu_isa() < Isa::sse4 ? 3 : 1) << to_text(graph);
     }
 }
 
