@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "libmge/kernel/cpu/product/bf16_tiles.h"
 #include "tests/child_alarm.h"
 #include "tests/harness/edge_memory.h"
 #include "tests/ops/nn/images.h"
@@ -53,6 +54,53 @@ void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_
         expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
                      c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', name, ' ', threads));
     }
+}
+
+// The factors are numbers of bf16. The images are stored so, too, or as f32 and rounded by the algorithm.
+void expect_multiplies_in_tiles(const ConvCase& c, DType dtype) {
+    const Layout layout = Layout::named("nhwc");
+    auto rounded = [](const Shape& shape) {
+        return ops::convert(random_tensor(shape, DType::bf16), {.dtype = DType::f32});
+    };
+    auto stored = [&](const Tensor& x) { return ops::convert(x, {.dtype = dtype}); };
+    const Tensor x = rounded(c.x), weight = rounded(c.weight);
+    const TensorSpec plain[] = {x.spec(), weight.spec()};
+    const Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
+    const Tensor bias = rounded({1, shape[1], 1, 1}), residual = rounded(shape);
+    const Tensors inputs{reordered(stored(x), layout), stored(weight), stored(bias),
+                         reordered(stored(residual), layout)};
+    TensorSpecs specs;
+    for (auto& t : inputs) specs.push_back(t.spec());
+    const TensorSpec out{dtype, shape, layout};
+    Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+    problem.precision = Precision::relaxed;
+    const Tensor expected = stored(by_reference<ops::Conv2d>(c.params, {x, weight, bias, residual}));
+    const std::string_view name = dtype == DType::bf16 ? "amx_tiles" : "bf16:amx_tiles";
+    for (int threads : {1, 2}) {
+        problem.threads = threads;
+        auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+        auto ours = std::ranges::find(list, name, [](auto& n) { return n.candidate.name; });
+        ASSERT_NE(ours, list.end()) << c.x;
+        expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
+                     c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', dtype, ' ', threads));
+    }
+}
+
+// Lines of one tile and of several, pairs of lines, rows that are gathered, blocks of channels with a rest.
+TEST(Conv2d, MultipliesBFloat16InTiles) {
+    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "no matrix instructions";
+    const ConvCase cases[] = {
+        {{2, 32, 5, 37}, {40, 32, 1, 1}, {.activation = Activation::relu}},
+        {{1, 64, 9, 9}, {31, 64, 3, 3}, {.padding = {1, 1}}},
+        {{2, 32, 7, 7}, {64, 32, 3, 3}, {.padding = {1, 1}, .activation = Activation::silu}},
+        {{1, 32, 23, 70}, {33, 32, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
+        {{1, 64, 14, 14}, {20, 64, 1, 1}, {.stride = {2, 2}}},
+        {{1, 32, 15, 17}, {32, 32, 3, 2}, {.padding = {2, 1}, .dilation = {1, 2}}},
+        {{1, 16, 11, 40}, {32, 16, 1, 2}, {.padding = {0, 1}}},
+        {{300, 32, 1, 1}, {64, 32, 1, 1}, {}},
+    };
+    for (auto& c : cases)
+        for (DType dtype : {DType::bf16, DType::f32}) expect_multiplies_in_tiles(c, dtype);
 }
 
 // Our own Winograd: borders, tiles beside the image's end, several strips, images that share one, odd numbers

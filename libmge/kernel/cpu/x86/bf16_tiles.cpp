@@ -17,33 +17,36 @@ constexpr int64_t sums_stride = bf16_columns * int64_t(sizeof(float));
 template <bool has_later>
 __attribute__((target("amx-tile,amx-bf16"))) void multiply(const Bf16Tile& t) {
     constexpr int64_t weight_stride = 2 * line;
-    const int64_t stride = t.x_stride * int64_t(sizeof(uint16_t)), first = first_bf16_rows(t.rows);
-    const uint16_t *x = t.x, *later = x + first * t.x_stride, *weight = t.weight;
+    const int64_t stride = t.x_stride * int64_t(sizeof(uint16_t));
+    const uint16_t* weight = t.weight;
     auto* next = reinterpret_cast<const char*>(t.next);
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (int64_t k = 0; k < t.k; k += bf16_depth, weight += bf16_depth * bf16_columns) {
-        _tile_loadd(4, x + k, stride);
-        _tile_loadd(6, weight, weight_stride);
-        _tile_loadd(7, weight + 2 * lanes, weight_stride);
-        if constexpr (has_later) _tile_loadd(5, later + k, stride);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
-        if constexpr (has_later) _tile_dpbf16ps(2, 5, 6);
-        if constexpr (has_later) _tile_dpbf16ps(3, 5, 7);
-        for (const char* end = next + t.next_step; next < end; next += line) _mm_prefetch(next, _MM_HINT_T1);
+    for (int64_t part : t.parts) {
+        const uint16_t *x = t.x + part, *later = t.later + part;
+        for (int64_t k = 0; k < t.part; k += bf16_depth, weight += bf16_depth * bf16_columns) {
+            _tile_loadd(4, x + k, stride);
+            _tile_loadd(6, weight, weight_stride);
+            _tile_loadd(7, weight + 2 * lanes, weight_stride);
+            if constexpr (has_later) _tile_loadd(5, later + k, stride);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_dpbf16ps(1, 4, 7);
+            if constexpr (has_later) _tile_dpbf16ps(2, 5, 6);
+            if constexpr (has_later) _tile_dpbf16ps(3, 5, 7);
+            for (const char* end = next + t.next_step; next < end; next += line)
+                _mm_prefetch(next, _MM_HINT_T1);
+        }
     }
 }
 
 __attribute__((target("amx-tile"))) void store_sums(const Bf16Tile& t, float* sums) {
     _tile_stored(0, sums, sums_stride);
     _tile_stored(1, sums + lanes, sums_stride);
-    const int64_t first = first_bf16_rows(t.rows);
-    if (t.rows == first) return;
-    _tile_stored(2, sums + first * bf16_columns, sums_stride);
-    _tile_stored(3, sums + first * bf16_columns + lanes, sums_stride);
+    if (t.rows == t.first_rows) return;
+    _tile_stored(2, sums + t.first_rows * bf16_columns, sums_stride);
+    _tile_stored(3, sums + t.first_rows * bf16_columns + lanes, sums_stride);
 }
 
 __attribute__((target("avx512f,avx512bw"))) inline __m512 widened(__m256i halves) {
@@ -70,37 +73,55 @@ struct Vectors {
     }
 };
 
+inline __mmask16 first_lanes(int64_t count) {
+    return __mmask16(count >= lanes ? 0xffff : count <= 0 ? 0 : (1u << count) - 1);
+}
+
+// Rows of neighbours. Without an activation y is stored, otherwise what it is applied to, in `sums`.
 template <bool is_wide>
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void store_y(const Bf16Tile& t,
-                                                                             Activation activation,
-                                                                             float* sums) {
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void add_up(const Bf16Tile& t, int64_t rows,
+                                                                            const void* residual_rows,
+                                                                            void* y_rows, bool is_activated,
+                                                                            float* sums) {
     using Vector = Vectors<is_wide>;
     using Element = typename Vector::Element;
-    auto* residual = static_cast<const Element*>(t.residual);
-    auto* y = static_cast<Element*>(t.y);
-    const bool is_activated = activation != Activation::none;
-    for (int64_t v = 0; v < 2; ++v) {
-        const int64_t columns = t.columns - v * lanes, at = v * lanes;
-        const auto present = __mmask16(columns >= lanes ? 0xffff : columns <= 0 ? 0 : (1u << columns) - 1);
-        const __m512 bias = _mm512_loadu_ps(t.bias + at);
-        for (int64_t r = 0; r < t.rows; ++r) {
-            float* sum = sums + r * bf16_columns + at;
-            __m512 x = _mm512_add_ps(_mm512_load_ps(sum), bias);
-            if (residual) x = _mm512_add_ps(x, Vector::load(residual + r * t.y_stride + at, present));
-            if (is_activated)
-                _mm512_store_ps(sum, x);
-            else
-                Vector::store(y + r * t.y_stride + at, x, present);
+    auto* residual = static_cast<const Element*>(residual_rows);
+    auto* y = static_cast<Element*>(y_rows);
+    const __mmask16 left = first_lanes(t.columns), right = first_lanes(t.columns - lanes);
+    const __m512 left_bias = _mm512_loadu_ps(t.bias), right_bias = _mm512_loadu_ps(t.bias + lanes);
+    for (int64_t r = 0; r < rows; ++r, sums += bf16_columns, y += t.y_stride) {
+        __m512 a = _mm512_add_ps(_mm512_load_ps(sums), left_bias);
+        __m512 b = _mm512_add_ps(_mm512_load_ps(sums + lanes), right_bias);
+        if (residual) {
+            a = _mm512_add_ps(a, Vector::load(residual, left));
+            b = _mm512_add_ps(b, Vector::load(residual + lanes, right));
+            residual += t.y_stride;
+        }
+        if (is_activated) {
+            _mm512_store_ps(sums, a);
+            _mm512_store_ps(sums + lanes, b);
+        } else {
+            Vector::store(y, a, left);
+            Vector::store(y + lanes, b, right);
         }
     }
+}
+
+template <bool is_wide>
+void store_y(const Bf16Tile& t, Activation activation, float* sums) {
+    // Zeros instead of what is added, so that activated sums are stored by the same loop.
+    alignas(line) static constexpr float nothing[size_t(bf16_columns)]{};
+    const int64_t first = t.first_rows, others = t.rows - first;
+    float* later_sums = sums + first * bf16_columns;
+    const bool is_activated = activation != Activation::none;
+    add_up<is_wide>(t, first, t.residual, t.y, is_activated, sums);
+    add_up<is_wide>(t, others, t.residual_later, t.y_later, is_activated, later_sums);
     if (!is_activated) return;
     activate(activation, sums, t.rows * bf16_columns);
-    for (int64_t r = 0; r < t.rows; ++r)
-        for (int64_t at = 0; at < t.columns; at += lanes) {
-            const int64_t columns = t.columns - at;
-            const auto present = __mmask16(columns >= lanes ? 0xffff : (1u << columns) - 1);
-            Vector::store(y + r * t.y_stride + at, _mm512_load_ps(sums + r * bf16_columns + at), present);
-        }
+    Bf16Tile activated = t;
+    activated.bias = nothing;
+    add_up<is_wide>(activated, first, nullptr, t.y, false, sums);
+    add_up<is_wide>(activated, others, nullptr, t.y_later, false, later_sums);
 }
 
 }  // namespace
@@ -108,7 +129,7 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void store_y(con
 bool has_bf16_tiles() { return has_matrix_tiles(); }
 
 void multiply_bf16(const Bf16Tile& tile, const Bf16Finish& finish, Bf16Pending& pending) {
-    tile.rows > first_bf16_rows(tile.rows) ? multiply<true>(tile) : multiply<false>(tile);
+    tile.rows > tile.first_rows ? multiply<true>(tile) : multiply<false>(tile);
     finish_bf16(finish, pending);
     store_sums(tile, pending.sums);
     pending.tile = tile;

@@ -80,7 +80,8 @@ Support supports_reference(const Problem& p) {
 }
 
 KernelList widening_convolutions() {
-    static const Algorithm list[] = {cpu::separate_activation<Conv2d, onednn_conv2d>(), onednn_conv2d()};
+    static const Algorithm list[] = {bf16_conv2d(), cpu::separate_activation<Conv2d, onednn_conv2d>(),
+                                     onednn_conv2d()};
     return list;
 }
 
@@ -91,6 +92,7 @@ KernelList kernels(Cpu, Conv2d) {
         one_pixel_conv2d(),
         small_conv2d(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::tiles>(),
+        bf16_conv2d(),
         winograd_conv2d(),
         winograd_conv2d_changing<true>(),
         pointwise_conv2d(),

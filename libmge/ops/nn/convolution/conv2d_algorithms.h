@@ -27,6 +27,10 @@ Algorithm one_pixel_conv2d();
 // (kernel/cpu/convolution/pointwise.h).
 Algorithm pointwise_conv2d();
 
+// Windows of bf16 images with their channels last, with constant weights, by matrix instructions
+// (kernel/cpu/product/bf16_product.h).
+Algorithm bf16_conv2d();
+
 // Windows of half-precision images in blocks of channels, with constant weights that stay halves in memory
 // (kernel/cpu/product/half_product.h).
 Algorithm half_conv2d();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/product/line_tiles.h"
 #include "libmge/kernel/cpu/product/quad_product.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/quantize/convolution/channels_last.h"
@@ -46,8 +47,7 @@ struct DirectConv {
     bool is_gathered;
     std::vector<int64_t> parts, gathered_parts;  // of a row, and of one that is gathered
     int64_t part_bytes, part_step;               // with what fills it up; from one part's weight to the next
-    Pair lines;                                  // how many y has, and their pixels
-    int64_t line_pieces, piece_pixels;  // a line of y has so many pieces, of so many pixels or one more
+    cpu::LineTiles tiles;
     ShortDivisions short_divisions;
     PackedValues<int8_t> weight;       // block after block of channels
     std::vector<int32_t> weight_sums;  // per channel
@@ -58,9 +58,6 @@ struct DirectConv {
     int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
     int64_t line_bytes() const { return width() * g.ic; }
     bool flips_sign() const { return is_x_signed && !unit->takes_signed; }
-    // Tiles of two lines fill more registers than those of one if lines are short.
-    bool has_pairs() const { return lines[1] <= unit->rows / 2 && lines[0] > 1; }
-    int64_t tiles() const { return has_pairs() ? pieces(lines[0], 2) : lines[0] * line_pieces; }
     // The bytes that a tile reads and writes.
     int64_t tile_bytes() const {
         const int64_t x = is_gathered ? k() : g.stride[0] * g.stride[1] * g.ic;
@@ -113,9 +110,9 @@ void divide_lines(DirectConv& c, bool is_gathered) {
     c.parts = is_gathered ? std::vector<int64_t>{0} : c.window;
     c.gathered_parts.clear();
     for (size_t i = 0; i < c.parts.size(); ++i) c.gathered_parts.push_back(int64_t(i) * c.part_bytes);
-    c.lines = is_gathered ? Pair{1, c.g.out[0] * c.g.out[1]} : c.g.out;
-    c.line_pieces = pieces(c.lines[1], c.unit->rows);
-    c.piece_pixels = c.lines[1] / c.line_pieces;
+    auto& out = c.g.out;
+    c.tiles = is_gathered ? cpu::LineTiles(1, out[0] * out[1], c.unit->rows)
+                          : cpu::LineTiles(out[0], out[1], c.unit->rows);
 }
 
 DirectConv describe(const Problem& problem, const cpu::QuadUnit& unit) {
@@ -142,7 +139,7 @@ DirectConv describe(const Problem& problem, const cpu::QuadUnit& unit) {
     divide_lines(c, false);
     const DirectConv direct = c;
     divide_lines(c, true);
-    const bool is_wasteful = 2 * direct.tiles() * direct.k() > 3 * c.tiles() * c.k();
+    const bool is_wasteful = 2 * direct.tiles.count() * direct.k() > 3 * c.tiles.count() * c.k();
     return unit.depth > word && is_wasteful ? c : direct;
 }
 
@@ -230,40 +227,6 @@ void copy_image(const DirectConv& c, const Launch& launch, const uint8_t* x, uin
     });
 }
 
-// Pixels of y: `count` from a place of a line on, and as many at the same place of the next line if there are
-// two.
-struct TilePixels {
-    int64_t line, first, count;
-    bool has_two_lines;
-};
-// Walks over tiles without a division for each.
-class TileWalk {
-public:
-    TileWalk(const DirectConv& c, int64_t tile)
-        : c_(c),
-          longer_(c.lines[1] - c.line_pieces * c.piece_pixels),
-          line_(c.has_pairs() ? 2 * tile : tile / c.line_pieces),
-          piece_(c.has_pairs() ? 0 : tile % c.line_pieces) {}
-    TilePixels pixels() const {
-        if (c_.has_pairs()) return {line_, 0, c_.lines[1], line_ + 1 < c_.lines[0]};
-        return {line_, piece_ * c_.piece_pixels + std::min(piece_, longer_),
-                c_.piece_pixels + (piece_ < longer_ ? 1 : 0), false};
-    }
-    void advance() {
-        if (c_.has_pairs()) {
-            line_ += 2;
-        } else if (++piece_ == c_.line_pieces) {
-            piece_ = 0;
-            ++line_;
-        }
-    }
-
-private:
-    const DirectConv& c_;
-    int64_t longer_;  // pieces with one pixel more, which come first
-    int64_t line_, piece_;
-};
-
 // The product of a tile with a block of channels, but for the tile's place.
 cpu::QuadTile tile_of_block(const DirectRun& run, int64_t block) {
     auto& c = run.c;
@@ -307,11 +270,11 @@ void gather_rows(const DirectRun& run, cpu::QuadTile& tile, uint8_t* to) {
 }
 
 // The rows of the tiles from `walk` on, one after the other.
-void gather_tiles(const DirectRun& run, TileWalk walk, int64_t tiles, uint8_t* to) {
+void gather_tiles(const DirectRun& run, cpu::TileWalk walk, int64_t tiles, uint8_t* to) {
     auto& c = run.c;
     auto& g = c.g;
     for (int64_t i = 0; i < tiles; ++i, walk.advance()) {
-        const TilePixels pixels = walk.pixels();
+        const cpu::TilePixels pixels = walk.pixels();
         for (int64_t p = pixels.first; p < pixels.first + pixels.count; ++p, to += c.k()) {
             const int64_t line = p / g.out[1], column = p % g.out[1];
             gather_row(run, run.x + line * g.stride[0] * c.line_bytes() + column * g.stride[1] * g.ic, to);
@@ -320,12 +283,12 @@ void gather_tiles(const DirectRun& run, TileWalk walk, int64_t tiles, uint8_t* t
 }
 
 // Sets the place of a tile's rows. `gathered` contains those of a gathered tile.
-void place_rows(const DirectRun& run, const TilePixels& pixels, uint8_t* gathered, cpu::QuadTile& tile) {
+void place_rows(const DirectRun& run, const cpu::TilePixels& pixels, uint8_t* gathered, cpu::QuadTile& tile) {
     auto& c = run.c;
     const int64_t line = c.g.stride[0] * c.line_bytes();
-    const bool has_two = pixels.has_two_lines, is_divided = !has_two && pixels.count > c.unit->whole;
-    tile.rows = has_two ? 2 * pixels.count : pixels.count;
-    tile.first_rows = is_divided ? (pixels.count + 1) / 2 : pixels.count;
+    const bool has_two = pixels.has_two_lines;
+    tile.rows = pixels.rows();
+    tile.first_rows = pixels.first_rows(c.unit->whole);
     tile.parts = c.parts;
     tile.stride = c.is_gathered ? c.k() : c.g.stride[1] * c.g.ic;
     tile.x = c.is_gathered ? gathered : run.x + pixels.line * line + pixels.first * tile.stride;
@@ -335,14 +298,15 @@ void place_rows(const DirectRun& run, const TilePixels& pixels, uint8_t* gathere
     if (last + c.parts.back() + c.part_bytes > run.end) gather_rows(run, tile, gathered);
 }
 
-void run_tile(const DirectRun& run, const TilePixels& pixels, int64_t block, cpu::QuadTile& tile,
+void run_tile(const DirectRun& run, const cpu::TilePixels& pixels, int64_t block, cpu::QuadTile& tile,
               cpu::QuadPending& pending) {
     auto& c = run.c;
     auto& g = c.g;
-    const int64_t y = (run.first_pixel + pixels.line * c.lines[1] + pixels.first) * g.oc + block * columns;
+    const int64_t y =
+        (run.first_pixel + pixels.line * c.tiles.line_pixels() + pixels.first) * g.oc + block * columns;
     if (run.steps) {
         tile.y = run.launch.out<uint8_t>(0) + y;
-        const int64_t later = (pixels.has_two_lines ? c.lines[1] : tile.first_rows) * g.oc;
+        const int64_t later = (pixels.has_two_lines ? c.tiles.line_pixels() : tile.first_rows) * g.oc;
         tile.y_later = tile.y + later;
         if (run.steps->has_residual) {
             tile.residual = run.launch.in<uint8_t>(Conv::residual) + y;
@@ -370,16 +334,16 @@ void run_part(const DirectRun& run, Part tiles, Part blocks, uint8_t* gathered) 
         chunk.end = std::min(tiles.end, chunk.begin + fit);
         const bool is_first = chunk.begin == tiles.begin;
         const int64_t slice = is_first ? pieces(block_bytes, chunk.size()) : 0;
-        const TileWalk first(c, chunk.begin);
+        const cpu::TileWalk first(c.tiles, chunk.begin);
         if (c.is_gathered) gather_tiles(run, first, chunk.size(), gathered);
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
             cpu::QuadTile tile = tile_of_block(run, block);
             tile.next = c.weight.data() + std::min(block + 1, blocks.end - 1) * block_bytes;
             tile.next_step = is_first ? pieces(columns * word, chunk.size()) : 0;
-            TileWalk walk = first;
+            cpu::TileWalk walk = first;
             uint8_t* tile_rows = gathered;
             for (int64_t i = chunk.begin; i < chunk.end; ++i, walk.advance(), tile.next += slice) {
-                const TilePixels pixels = walk.pixels();
+                const cpu::TilePixels pixels = walk.pixels();
                 place_rows(run, pixels, tile_rows, tile);
                 if (c.is_gathered) tile_rows += tile.rows * c.k();
                 if (rows != tile.rows || first_rows != tile.first_rows) c.unit->begin(tile);
@@ -404,7 +368,7 @@ bool divides_blocks(const DirectConv& c, int64_t threads) {
     constexpr int64_t many = 6;
     const int64_t count = c.g.out[0] * c.g.out[1];
     if (c.g.oc <= count) return false;
-    return c.g.oc > many * count || unevenness(c.tiles(), threads) > unevenness(c.blocks(), threads);
+    return c.g.oc > many * count || unevenness(c.tiles.count(), threads) > unevenness(c.blocks(), threads);
 }
 
 void run_image(const DirectRun& run) {
@@ -412,10 +376,10 @@ void run_image(const DirectRun& run) {
     const int64_t count = c.g.out[0] * c.g.out[1];
     const bool is_small = count * c.blocks() * columns * c.k() < 64 * parallel_grain;
     const bool by_blocks = divides_blocks(c, c.threads);
-    const int64_t shares = is_small ? 1 : std::min(c.threads, by_blocks ? c.blocks() : c.tiles());
+    const int64_t shares = is_small ? 1 : std::min(c.threads, by_blocks ? c.blocks() : c.tiles.count());
     par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
         for (int64_t share = begin; share < end; ++share)
-            run_part(run, share_of(c.tiles(), by_blocks ? 0 : share, by_blocks ? 1 : shares),
+            run_part(run, share_of(c.tiles.count(), by_blocks ? 0 : share, by_blocks ? 1 : shares),
                      share_of(c.blocks(), by_blocks ? share : 0, by_blocks ? shares : 1),
                      run.gathered + share * int64_t(c.gathered_bytes()));
     });
