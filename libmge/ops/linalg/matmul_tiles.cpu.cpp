@@ -11,6 +11,8 @@ namespace {
 
 // With fewer rows, reading the matrix takes the time.
 constexpr int64_t fewest_rows = 8;
+// Packed blocks are filled up to a multiple of it.
+constexpr int64_t packed_depth = 32;
 
 struct State {
     cpu::Bf16Product product;
@@ -31,7 +33,7 @@ Support supports(const Problem& p) {
     auto g = geometry_of(p);
     if (g.batches() != 1 || g.a_stride_k != 1) return {"one product of rows only"};
     if (g.m < fewest_rows || g.n == 0) return {"few rows"};
-    return g.k > 0 && g.k % cpu::bf16_depth == 0 ? supported : Support{"multiples of 32 products only"};
+    return g.k > 0 && g.k % packed_depth == 0 ? supported : Support{"multiples of 32 products only"};
 }
 
 Prepared prepare(const PrepareContext& context) {
@@ -45,6 +47,7 @@ Prepared prepare(const PrepareContext& context) {
                         .row_stride = g.a_stride_m,
                         .parts = {0},
                         .part = g.k,
+                        .depth = packed_depth,
                         .columns = g.n,
                         .finish = {p.outputs[0].dtype, p.as<Matmul::Params>().activation}},
             .bias = p.has_input(2) ? p.inputs[2].dtype : DType::none,

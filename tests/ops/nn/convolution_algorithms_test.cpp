@@ -98,6 +98,9 @@ TEST(Conv2d, MultipliesBFloat16InTiles) {
         {{1, 32, 15, 17}, {32, 32, 3, 2}, {.padding = {2, 1}, .dilation = {1, 2}}},
         {{1, 16, 11, 40}, {32, 16, 1, 2}, {.padding = {0, 1}}},
         {{300, 32, 1, 1}, {64, 32, 1, 1}, {}},
+        {{1, 24, 6, 40}, {96, 24, 1, 1}, {.activation = Activation::relu6}},
+        {{2, 16, 9, 11}, {24, 16, 3, 3}, {.padding = {1, 1}}},
+        {{1, 36, 5, 33}, {144, 36, 1, 1}, {}},
     };
     for (auto& c : cases)
         for (DType dtype : {DType::bf16, DType::f32}) expect_multiplies_in_tiles(c, dtype);

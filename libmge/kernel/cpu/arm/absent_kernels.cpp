@@ -19,10 +19,11 @@ namespace {
 
 bool has_matrix_tiles() { return false; }
 void begin_tiles() { refuse(); }
-void begin_tiles(int64_t, int64_t) { refuse(); }
+void begin_tiles(int64_t, int64_t, int64_t) { refuse(); }
 void end_tiles() { refuse(); }
 
 bool has_bf16_tiles() { return false; }
+int64_t bf16_depth(int64_t) { refuse(); }
 void multiply_bf16(const Bf16Tile&, const Bf16Finish&, Bf16Pending&) { refuse(); }
 void finish_bf16(const Bf16Finish&, Bf16Pending&) { refuse(); }
 

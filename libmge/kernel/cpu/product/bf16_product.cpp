@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/product/bf16_product.h"
 
-#include "libmge/tensor/dtype.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
+#include "libmge/tensor/dtype.h"
 
 namespace mge::cpu {
 namespace {
@@ -35,6 +35,7 @@ Bf16Tile tile_at(const Bf16Product& p, const Bf16Operands& o, const TilePixels& 
             .x_stride = p.row_stride,
             .parts = p.parts,
             .part = p.part,
+            .depth = p.depth,
             .rows = pixels.rows(),
             .first_rows = first,
             .columns = std::min(bf16_columns, p.columns - block * bf16_columns),
@@ -61,7 +62,7 @@ void multiply_share(const Bf16Product& p, const Bf16Operands& o, Share tiles, Sh
         chunk.end = std::min(tiles.end, chunk.begin + fit);
         const bool is_first = chunk.begin == tiles.begin;
         const int64_t count = chunk.end - chunk.begin, slice = block_size / count;
-        const int64_t step = bf16_columns * bf16_depth * int64_t(sizeof(uint16_t)) / count;
+        const int64_t step = bf16_columns * p.depth * int64_t(sizeof(uint16_t)) / count;
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
             TileWalk walk(p.tiles, chunk.begin);
             const uint16_t* next = o.weight + std::min(block + 1, blocks.end - 1) * block_size;
@@ -69,8 +70,7 @@ void multiply_share(const Bf16Product& p, const Bf16Operands& o, Share tiles, Sh
                 Bf16Tile tile = tile_at(p, o, walk.pixels(), block);
                 tile.next = next;
                 tile.next_step = is_first ? step : 0;
-                if (rows != tile.rows || first_rows != tile.first_rows)
-                    begin_tiles(tile.first_rows, tile.rows - tile.first_rows);
+                if (rows != tile.rows || first_rows != tile.first_rows) begin_bf16(tile);
                 rows = tile.rows;
                 first_rows = tile.first_rows;
                 multiply_bf16(tile, p.finish, pending);

@@ -17,7 +17,7 @@ struct Bf16Product {
     int64_t rows;                     // of all tiles
     int64_t line_stride, row_stride;  // elements of x between lines of y, and between their pixels
     std::vector<int64_t> parts;       // as in Bf16Tile
-    int64_t part;
+    int64_t part, depth;
     int64_t columns;
     Bf16Finish finish;
 

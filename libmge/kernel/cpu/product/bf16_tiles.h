@@ -7,11 +7,12 @@
 #include <span>
 
 #include "libmge/kernel/activation.h"
+#include "libmge/kernel/cpu/product/matrix_tiles.h"
 #include "libmge/tensor/dtype.h"
 
 namespace mge::cpu {
 
-inline constexpr int64_t bf16_rows = 32, bf16_columns = 32, bf16_depth = 32;
+inline constexpr int64_t bf16_rows = 32, bf16_columns = 32;
 
 // The processor has the instructions, and MGE_ISA permits them.
 bool has_bf16_tiles();
@@ -21,12 +22,12 @@ bool has_bf16_tiles();
 struct Bf16Tile {
     const uint16_t *x, *later;
     int64_t x_stride;
-    // The parts of a row are at these offsets, `part` elements each, a multiple of bf16_depth.
+    // The parts of a row are at these offsets, `part` elements each, of which `depth` are multiplied at once.
     std::span<const int64_t> parts;
-    int64_t part;
+    int64_t part, depth;
     int64_t rows, first_rows, columns;
     const uint16_t* weight;  // pairs along k, those of the same k side by side: 32 of them
-    // Weight for later tiles, to be fetched into the L2 cache: so many bytes for each bf16_depth of k.
+    // Weight for later tiles, to be fetched into the L2 cache: so many bytes for each `depth` of k.
     const uint16_t* next;
     int64_t next_step;
     const float* bias;  // per column, padded to bf16_columns
@@ -49,8 +50,14 @@ struct Bf16Pending {
     bool has_tile = false;
 };
 
-// Between begin_tiles(first_rows, rows - first_rows) and end_tiles(). y is stored by the next call, or by
-// finish_bf16().
+// Begins with the tiles of that shape; until end_tiles().
+inline void begin_bf16(const Bf16Tile& tile) {
+    begin_tiles(tile.first_rows, tile.rows - tile.first_rows, tile.depth * int64_t(sizeof(uint16_t)));
+}
+// How many of a part's elements are multiplied at once: as many as possible. 0 if only few could be.
+int64_t bf16_depth(int64_t part);
+
+// y is stored by the next call, or by finish_bf16().
 void multiply_bf16(const Bf16Tile& tile, const Bf16Finish& finish, Bf16Pending& pending);
 void finish_bf16(const Bf16Finish& finish, Bf16Pending& pending);
 

@@ -12,8 +12,9 @@ inline constexpr int64_t tile_rows = 16, tile_row_bytes = 64, tile_bytes = tile_
 bool has_matrix_tiles();
 // A thread uses them between the two.
 void begin_tiles();
-// Tiles 0, 1 and 4 of so many rows, and 2, 3 and 5 of `later_rows`.
-void begin_tiles(int64_t rows, int64_t later_rows);
+// Tiles 0, 1 and 4 of so many rows, and 2, 3 and 5 of `later_rows`. The rows of 4 and 5 have so many bytes,
+// which are multiplied with as many words of 6 and 7.
+void begin_tiles(int64_t rows, int64_t later_rows, int64_t row_bytes = tile_row_bytes);
 void end_tiles();
 
 }  // namespace mge::cpu

@@ -4,6 +4,9 @@
 
 #include <immintrin.h>
 
+#include <limits>
+#include <optional>
+
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
 
@@ -26,7 +29,7 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply(const Bf16Tile& t) {
     _tile_zero(3);
     for (int64_t part : t.parts) {
         const uint16_t *x = t.x + part, *later = t.later + part;
-        for (int64_t k = 0; k < t.part; k += bf16_depth, weight += bf16_depth * bf16_columns) {
+        for (int64_t k = 0; k < t.part; k += t.depth, weight += t.depth * bf16_columns) {
             _tile_loadd(4, x + k, stride);
             _tile_loadd(6, weight, weight_stride);
             _tile_loadd(7, weight + 2 * lanes, weight_stride);
@@ -77,12 +80,31 @@ inline __mmask16 first_lanes(int64_t count) {
     return __mmask16(count >= lanes ? 0xffff : count <= 0 ? 0 : (1u << count) - 1);
 }
 
-// Rows of neighbours. Without an activation y is stored, otherwise what it is applied to, in `sums`.
+// Activations between two bounds, which keep NaN.
+struct Bounds {
+    float lower = -std::numeric_limits<float>::infinity(), upper = std::numeric_limits<float>::infinity();
+    __attribute__((target("avx512f"))) __m512 operator()(__m512 x) const {
+        return _mm512_min_ps(_mm512_set1_ps(upper), _mm512_max_ps(_mm512_set1_ps(lower), x));
+    }
+};
+std::optional<Bounds> bounds_of(Activation activation) {
+    switch (activation) {
+        case Activation::none:
+            return Bounds{};
+        case Activation::relu:
+            return Bounds{.lower = 0};
+        case Activation::relu6:
+            return Bounds{0, 6};
+        default:
+            return std::nullopt;
+    }
+}
+
+// Rows of neighbours. With bounds y is stored, otherwise what is to be activated, in `sums`.
 template <bool is_wide>
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void add_up(const Bf16Tile& t, int64_t rows,
-                                                                            const void* residual_rows,
-                                                                            void* y_rows, bool is_activated,
-                                                                            float* sums) {
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void add_up(
+    const Bf16Tile& t, int64_t rows, const void* residual_rows, void* y_rows,
+    const std::optional<Bounds>& bounds, float* sums) {
     using Vector = Vectors<is_wide>;
     using Element = typename Vector::Element;
     auto* residual = static_cast<const Element*>(residual_rows);
@@ -97,12 +119,12 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void add_up(cons
             b = _mm512_add_ps(b, Vector::load(residual + lanes, right));
             residual += t.y_stride;
         }
-        if (is_activated) {
+        if (bounds) {
+            Vector::store(y, (*bounds)(a), left);
+            Vector::store(y + lanes, (*bounds)(b), right);
+        } else {
             _mm512_store_ps(sums, a);
             _mm512_store_ps(sums + lanes, b);
-        } else {
-            Vector::store(y, a, left);
-            Vector::store(y + lanes, b, right);
         }
     }
 }
@@ -113,20 +135,27 @@ void store_y(const Bf16Tile& t, Activation activation, float* sums) {
     alignas(line) static constexpr float nothing[size_t(bf16_columns)]{};
     const int64_t first = t.first_rows, others = t.rows - first;
     float* later_sums = sums + first * bf16_columns;
-    const bool is_activated = activation != Activation::none;
-    add_up<is_wide>(t, first, t.residual, t.y, is_activated, sums);
-    add_up<is_wide>(t, others, t.residual_later, t.y_later, is_activated, later_sums);
-    if (!is_activated) return;
+    const auto bounds = bounds_of(activation);
+    add_up<is_wide>(t, first, t.residual, t.y, bounds, sums);
+    add_up<is_wide>(t, others, t.residual_later, t.y_later, bounds, later_sums);
+    if (bounds) return;
     activate(activation, sums, t.rows * bf16_columns);
     Bf16Tile activated = t;
     activated.bias = nothing;
-    add_up<is_wide>(activated, first, nullptr, t.y, false, sums);
-    add_up<is_wide>(activated, others, nullptr, t.y_later, false, later_sums);
+    add_up<is_wide>(activated, first, nullptr, t.y, Bounds{}, sums);
+    add_up<is_wide>(activated, others, nullptr, t.y_later, Bounds{}, later_sums);
 }
 
 }  // namespace
 
 bool has_bf16_tiles() { return has_matrix_tiles(); }
+
+int64_t bf16_depth(int64_t part) {
+    constexpr int64_t most = 32, fewest = 16;
+    for (int64_t depth = most; depth >= fewest; depth -= 2)
+        if (part % depth == 0) return depth;
+    return 0;
+}
 
 void multiply_bf16(const Bf16Tile& tile, const Bf16Finish& finish, Bf16Pending& pending) {
     tile.rows > tile.first_rows ? multiply<true>(tile) : multiply<false>(tile);

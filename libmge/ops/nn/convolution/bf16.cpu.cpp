@@ -60,8 +60,7 @@ Support supports(const Problem& p) {
     if (x.numel() == 0 || y.numel() == 0) return {"an empty image"};
     const auto g = forward_geometry(p);
     if (g.groups != 1) return {"one group only"};
-    return window_part(g) % cpu::bf16_depth == 0 ? supported
-                                                 : Support{"lines of windows of 32 elements each only"};
+    return cpu::bf16_depth(window_part(g)) ? supported : Support{"lines of windows with few divisors"};
 }
 
 // Blocks of columns, pairs along the products side by side.
@@ -108,6 +107,7 @@ Prepared prepare(const PrepareContext& context) {
                  .row_stride = c.is_gathered ? k : g.stride[1] * g.ic,
                  .parts = c.is_gathered ? std::vector<int64_t>{0} : c.window,
                  .part = c.is_gathered ? k : c.window_part,
+                 .depth = cpu::bf16_depth(c.is_gathered ? k : c.window_part),
                  .columns = g.oc,
                  .finish = {p.outputs[0].dtype, p.as<Conv2d::Params>().activation}};
     pack_weight(c, static_cast<const uint16_t*>(context.constants[1]));
