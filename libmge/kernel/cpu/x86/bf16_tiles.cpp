@@ -83,9 +83,6 @@ inline __mmask16 first_lanes(int64_t count) {
 // Activations between two bounds, which keep NaN.
 struct Bounds {
     float lower = -std::numeric_limits<float>::infinity(), upper = std::numeric_limits<float>::infinity();
-    __attribute__((target("avx512f"))) __m512 operator()(__m512 x) const {
-        return _mm512_min_ps(_mm512_set1_ps(upper), _mm512_max_ps(_mm512_set1_ps(lower), x));
-    }
 };
 std::optional<Bounds> bounds_of(Activation activation) {
     switch (activation) {
@@ -110,18 +107,22 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void add_up(
     auto* residual = static_cast<const Element*>(residual_rows);
     auto* y = static_cast<Element*>(y_rows);
     const __mmask16 left = first_lanes(t.columns), right = first_lanes(t.columns - lanes);
+    const bool is_bounded = bounds.has_value();
+    const __m512 lower = _mm512_set1_ps(is_bounded ? bounds->lower : 0);
+    const __m512 upper = _mm512_set1_ps(is_bounded ? bounds->upper : 0);
+    const int64_t stride = t.y_stride;
     const __m512 left_bias = _mm512_loadu_ps(t.bias), right_bias = _mm512_loadu_ps(t.bias + lanes);
-    for (int64_t r = 0; r < rows; ++r, sums += bf16_columns, y += t.y_stride) {
+    for (int64_t r = 0; r < rows; ++r, sums += bf16_columns, y += stride) {
         __m512 a = _mm512_add_ps(_mm512_load_ps(sums), left_bias);
         __m512 b = _mm512_add_ps(_mm512_load_ps(sums + lanes), right_bias);
         if (residual) {
             a = _mm512_add_ps(a, Vector::load(residual, left));
             b = _mm512_add_ps(b, Vector::load(residual + lanes, right));
-            residual += t.y_stride;
+            residual += stride;
         }
-        if (bounds) {
-            Vector::store(y, (*bounds)(a), left);
-            Vector::store(y + lanes, (*bounds)(b), right);
+        if (is_bounded) {
+            Vector::store(y, _mm512_min_ps(upper, _mm512_max_ps(lower, a)), left);
+            Vector::store(y + lanes, _mm512_min_ps(upper, _mm512_max_ps(lower, b)), right);
         } else {
             _mm512_store_ps(sums, a);
             _mm512_store_ps(sums + lanes, b);
