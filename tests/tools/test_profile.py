@@ -230,9 +230,10 @@ def test_show_compares_products_of_bytes_with_their_peak(run_tool, profile, tmp_
         "bytes_per_s": 1e18,
     }
 
-    def shares(dtype):
+    def shares(dtype, algorithm=""):
         for step in content["steps"]:
             content["values"][step["inputs"][0]]["dtype"] = dtype
+            step["algorithm"] = algorithm or step["algorithm"]
         file = tmp_path / f"{dtype}.json"
         file.write_text(json.dumps(content))
         by_step = run_tool("mge-profile", "show", file).result["device"]
@@ -244,6 +245,10 @@ def test_show_compares_products_of_bytes_with_their_peak(run_tool, profile, tmp_
     for one, other in zip(floats, bytes_, strict=True):
         if one["share_of_roof"]:
             assert other["share_of_roof"] == pytest.approx(one["share_of_roof"] / 4)
+    # Matrix instructions multiply half as many numbers of bf16 as bytes.
+    for one, other in zip(floats, shares("float32", "bf16:amx_tiles"), strict=True):
+        if one["share_of_roof"]:
+            assert other["share_of_roof"] == pytest.approx(one["share_of_roof"] / 2)
 
 
 @pytest.mark.parametrize("busy", [True, False])

@@ -167,7 +167,7 @@ struct MGE_API Profile {
     bool is_on_host(const ProfileStep& step) const;
     // The peak of the device that ran the steps, if it is a single, known one.
     const Peak* roof() const;
-    // Operations per second that a step can reach at most, by the dtype of its first input.
+    // Operations per second that a step can reach at most, by the dtype of its first input and its algorithm.
     double most_operations_per_s(const Peak& peak, const ProfileStep& step) const;
 };
 

@@ -373,7 +373,11 @@ double Profile::most_operations_per_s(const Peak& peak, const ProfileStep& step)
     const int first = step.inputs.empty() ? -1 : step.inputs[0];
     const std::string_view dtype = first < 0 ? "" : std::string_view(values[size_t(first)].dtype);
     const bool is_byte = dtype == name_of(DType::u8) || dtype == name_of(DType::i8);
-    return is_byte && peak.byte_operations_per_s > 0 ? peak.byte_operations_per_s : peak.operations_per_s;
+    if (peak.byte_operations_per_s <= 0) return peak.operations_per_s;
+    if (is_byte) return peak.byte_operations_per_s;
+    // Matrix instructions multiply half as many numbers of bf16 as bytes.
+    const bool has_tiles = step.algorithm.find("amx") != std::string::npos;
+    return has_tiles ? peak.byte_operations_per_s / 2 : peak.operations_per_s;
 }
 
 bool Profile::has_side(ProfileSide side) const {
