@@ -23,6 +23,13 @@ inline unsigned grid_for(int64_t pieces) {
 // Whether packs can be loaded from there and stored.
 inline bool is_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % pack_bytes == 0; }
 
+// Calls fn(static_cast<T*>(nullptr)) with the one of these types that has this number among AllTypes.
+template <class... T, class Fn>
+void dispatch_type(int type, Types<T...>, Fn&& fn) {
+    bool is_listed = ((type == type_number<T> ? (fn(static_cast<T*>(nullptr)), true) : false) || ...);
+    if (!is_listed) check_launch(cudaErrorInvalidValue);
+}
+
 #ifdef MGE_EMULATES_CUDA
 using emulated::dynamic_shared;
 template <class... P, class... A>

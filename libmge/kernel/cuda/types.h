@@ -25,7 +25,7 @@ struct Types {};
 using FloatTypes = Types<f16, bf16, float>;
 using IntTypes = Types<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t>;
 using NumberTypes = Types<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, f16, bf16, float>;
-// In the order of launch.h: type_index.
+// In the order of launch.h: type_index. A parameter `type` is the number of a type among them.
 using AllTypes = Types<bool, uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, f16, bf16, float>;
 inline constexpr int type_count = 10;
 // A number among them.

@@ -46,23 +46,13 @@ __global__ void store_line_between(float* y, int64_t count, LineEnd first, LineE
     for (int64_t i = first_piece(); i < count; i += piece_step()) y[i] = float(on_line(start, step, i));
 }
 
-template <class T>
-void fill_as(Stream stream, void* y, int64_t count, double start, double step) {
-    if constexpr (!is_same<T, bool>)
-        launch(store_line<T>, grid_for(count), block_threads, 0, stream, static_cast<T*>(y), count, start,
-               step);
-}
-
-template <class... T>
-void fill_by_type(Stream stream, void* y, int64_t count, int type, double start, double step, Types<T...>) {
-    int at = 0;
-    ((at++ == type ? fill_as<T>(stream, y, count, start, step) : void()), ...);
-}
-
 }  // namespace
 
 void fill_line(Stream stream, void* y, int64_t count, int type, double start, double step) {
-    fill_by_type(stream, y, count, type, start, step, AllTypes{});
+    dispatch_type(type, NumberTypes{}, [&]<class T>(T*) {
+        launch(store_line<T>, grid_for(count), block_threads, 0, stream, static_cast<T*>(y), count, start,
+               step);
+    });
 }
 
 void fill_line_between(Stream stream, float* y, int64_t count, LineEnd start, LineEnd stop) {

@@ -91,33 +91,18 @@ __global__ void scan_column_by_block(const T* x, T* y, Scan scan) {
     }
 }
 
-template <class T>
-void scan_as(Stream stream, const void* x, void* y, const Scan& scan) {
-    if constexpr (!is_same<T, bool>) {
-        auto* from = static_cast<const T*>(x);
-        auto* to = static_cast<T*>(y);
-        // Fewer columns than fill the GPU, or threads of a warp far apart.
-        constexpr int64_t few = 1 << 14;
-        int64_t columns = scan.outer * scan.inner;
-        bool is_long = scan.length >= 64 && (scan.inner < 32 || columns < few);
-        if (is_long)
-            launch(scan_column_by_block<T>, grid_for(columns * block_threads), block_threads, 0, stream, from,
-                   to, scan);
-        else
-            launch(scan_columns<T>, grid_for(columns), block_threads, 0, stream, from, to, scan);
-    }
-}
-
-template <class... T>
-void scan_by_type(Stream stream, int type, const void* x, void* y, const Scan& scan, Types<T...>) {
-    int at = 0;
-    ((at++ == type ? scan_as<T>(stream, x, y, scan) : void()), ...);
-}
-
 }  // namespace
 
 void cumsum(Stream stream, int type, const void* x, void* y, int64_t outer, int64_t length, int64_t inner) {
-    scan_by_type(stream, type, x, y, Scan{outer, length, inner}, AllTypes{});
+    // Fewer columns than fill the GPU, or threads of a warp far apart.
+    constexpr int64_t few = 1 << 14;
+    int64_t columns = outer * inner;
+    bool is_long = length >= 64 && (inner < 32 || columns < few);
+    dispatch_type(type, NumberTypes{}, [&]<class T>(T*) {
+        auto* kernel = is_long ? scan_column_by_block<T> : scan_columns<T>;
+        launch(kernel, grid_for(is_long ? columns * block_threads : columns), block_threads, 0, stream,
+               static_cast<const T*>(x), static_cast<T*>(y), Scan{outer, length, inner});
+    });
 }
 
 }  // namespace mge::cuda

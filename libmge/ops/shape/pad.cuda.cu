@@ -99,22 +99,6 @@ void pad_as(Stream stream, const void* x, void* y, const PadArguments& arguments
            static_cast<T*>(y), arguments);
 }
 
-template <class T>
-void pad_backward_as(Stream stream, const void* dy, void* dx, const PadArguments& arguments) {
-    if constexpr (!is_same<T, bool>) {
-        auto* kernel = arguments.space.is_small ? store_sums<T, int32_t> : store_sums<T, int64_t>;
-        launch(kernel, grid_for(arguments.space.numel), block_threads, 0, stream, static_cast<const T*>(dy),
-               static_cast<T*>(dx), arguments);
-    }
-}
-
-template <class... T>
-void pad_backward_by_type(Stream stream, int type, const void* dy, void* dx, const PadArguments& arguments,
-                          Types<T...>) {
-    int at = 0;
-    ((at++ == type ? pad_backward_as<T>(stream, dy, dx, arguments) : void()), ...);
-}
-
 }  // namespace
 
 void pad(Stream stream, int size, const void* x, void* y, const PadArguments& arguments) {
@@ -125,7 +109,11 @@ void pad(Stream stream, int size, const void* x, void* y, const PadArguments& ar
 }
 
 void pad_backward(Stream stream, int type, const void* dy, void* dx, const PadArguments& arguments) {
-    pad_backward_by_type(stream, type, dy, dx, arguments, AllTypes{});
+    dispatch_type(type, NumberTypes{}, [&]<class T>(T*) {
+        auto* kernel = arguments.space.is_small ? store_sums<T, int32_t> : store_sums<T, int64_t>;
+        launch(kernel, grid_for(arguments.space.numel), block_threads, 0, stream, static_cast<const T*>(dy),
+               static_cast<T*>(dx), arguments);
+    });
 }
 
 }  // namespace mge::cuda

@@ -32,21 +32,12 @@ void convert_as(Stream stream, const void* x, void* y, int64_t n) {
            static_cast<const From*>(x), static_cast<To*>(y), n, packs);
 }
 
-template <class From, class... To>
-void convert_to(Stream stream, int to, const void* x, void* y, int64_t n, Types<To...>) {
-    int at = 0;
-    ((at++ == to ? convert_as<From, To>(stream, x, y, n) : void()), ...);
-}
-template <class... From>
-void convert_from(Stream stream, int from, int to, const void* x, void* y, int64_t n, Types<From...>) {
-    int at = 0;
-    ((at++ == from ? convert_to<From>(stream, to, x, y, n, AllTypes{}) : void()), ...);
-}
-
 }  // namespace
 
 void convert(Stream stream, int from, int to, const void* x, void* y, int64_t n) {
-    convert_from(stream, from, to, x, y, n, AllTypes{});
+    dispatch_type(from, AllTypes{}, [&]<class From>(From*) {
+        dispatch_type(to, AllTypes{}, [&]<class To>(To*) { convert_as<From, To>(stream, x, y, n); });
+    });
 }
 
 }  // namespace mge::cuda

@@ -18,26 +18,14 @@ __global__ void add_elements(const T* value, T* y, IndexSpace<2> places) {
     }
 }
 
-template <class T>
-void add_as(Stream stream, const void* value, void* y, const IndexSpace<2>& places) {
-    if constexpr (!is_same<T, bool>) {
-        auto* kernel = places.is_small ? add_elements<T, int32_t> : add_elements<T, int64_t>;
-        launch(kernel, grid_for(places.numel), block_threads, 0, stream, static_cast<const T*>(value),
-               static_cast<T*>(y), places);
-    }
-}
-
-template <class... T>
-void add_by_type(Stream stream, int type, const void* value, void* y, const IndexSpace<2>& places,
-                 Types<T...>) {
-    int at = 0;
-    ((at++ == type ? add_as<T>(stream, value, y, places) : void()), ...);
-}
-
 }  // namespace
 
 void add_to_places(Stream stream, int type, const void* value, void* y, const IndexSpace<2>& places) {
-    add_by_type(stream, type, value, y, places, AllTypes{});
+    dispatch_type(type, NumberTypes{}, [&]<class T>(T*) {
+        auto* kernel = places.is_small ? add_elements<T, int32_t> : add_elements<T, int64_t>;
+        launch(kernel, grid_for(places.numel), block_threads, 0, stream, static_cast<const T*>(value),
+               static_cast<T*>(y), places);
+    });
 }
 
 }  // namespace mge::cuda
