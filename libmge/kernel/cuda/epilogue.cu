@@ -44,10 +44,8 @@ __global__ void finish(EpilogueArguments x, int across, Divisor inner, Divisor c
     }
 }
 
-}  // namespace
-
 template <class T>
-void run_epilogue(Stream stream, const EpilogueArguments& x) {
+void launch_finish(Stream stream, const EpilogueArguments& x) {
     constexpr int size = pack_size<T>;
     const int across = x.inner == 1 ? 1 : 0;
     bool fits = x.numel % size == 0 && is_aligned(x.sums) && is_aligned(x.residual) && is_aligned(x.y) &&
@@ -58,8 +56,11 @@ void run_epilogue(Stream stream, const EpilogueArguments& x) {
                       divisor_of(x.inner), divisor_of(x.channels));
     launch(finish<T, 1>, grid_for(x.numel), block_threads, 0, stream, x, across, Divisor{}, Divisor{});
 }
-template void run_epilogue<f16>(Stream, const EpilogueArguments&);
-template void run_epilogue<bf16>(Stream, const EpilogueArguments&);
-template void run_epilogue<float>(Stream, const EpilogueArguments&);
+
+}  // namespace
+
+void run_epilogue(Stream stream, int type, const EpilogueArguments& arguments) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) { launch_finish<T>(stream, arguments); });
+}
 
 }  // namespace mge::cuda

@@ -13,8 +13,7 @@ struct EpilogueArguments {
     int64_t numel, channels, inner;
     Activation activation;
 };
-// For f16, bf16 and float.
-template <class T>
-void run_epilogue(Stream stream, const EpilogueArguments& arguments);
+// `type`: of floats only.
+void run_epilogue(Stream stream, int type, const EpilogueArguments& arguments);
 
 }  // namespace mge::cuda

@@ -70,9 +70,8 @@ void run_sums(const Prepared& prepared, const Launch& launch) {
     cuda::find_places(stream, keys.length, combinations_of(lookup, launch, 0), keys.keys, keys.numbers);
     auto order = lookup.order.sort(stream, keys);
     auto dense = cuda::dense_nest(lookup.rows.numel());
-    cuda::dispatch_device_type(lookup.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::add_rows<T>(stream, lookup.rows, order, dense, launch.inputs[1], launch.outputs[0]);
-    });
+    cuda::add_rows(stream, cuda::type_index(lookup.dtype), lookup.rows, order, dense, launch.inputs[1],
+                   launch.outputs[0]);
 }
 
 constexpr auto rank = PlaceOrder::Method::rank, radix = PlaceOrder::Method::radix;

@@ -54,10 +54,8 @@ void run_add_lines(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
     copy_first_input(launch, places.bytes);
     if (places.elements.numel() == 0) return;
-    cuda::dispatch_device_type(places.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::add_lines<T>(cuda::stream_of(launch), launched(places.elements, launch), launch.inputs[2],
-                           launch.outputs[0]);
-    });
+    cuda::add_lines(cuda::stream_of(launch), cuda::type_index(places.dtype),
+                    launched(places.elements, launch), launch.inputs[2], launch.outputs[0]);
 }
 
 template <PlaceOrder::Method method>
@@ -101,10 +99,8 @@ void run_add_ordered(const Prepared& prepared, const Launch& launch) {
     copy_first_input(launch, places.bytes);
     if (places.elements.numel() == 0) return;
     auto order = find_order(places, launch);
-    cuda::dispatch_device_type(places.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::add_rows<T>(cuda::stream_of(launch), rows_of(places), order, source_of(places),
-                          launch.inputs[2], launch.outputs[0]);
-    });
+    cuda::add_rows(cuda::stream_of(launch), cuda::type_index(places.dtype), rows_of(places), order,
+                   source_of(places), launch.inputs[2], launch.outputs[0]);
 }
 
 constexpr auto rank = PlaceOrder::Method::rank, radix = PlaceOrder::Method::radix;

@@ -65,20 +65,11 @@ void set_lines(Stream stream, const IndexedElements& elements, size_t bytes, con
     });
 }
 
-template <class T>
-void add_lines(Stream stream, const IndexedElements& elements, const void* source, void* y) {
-    launch(change_lines<true, T>, grid_for(elements.lines), block_threads, 0, stream, elements,
-           static_cast<const T*>(source), static_cast<T*>(y));
+void add_lines(Stream stream, int type, const IndexedElements& elements, const void* source, void* y) {
+    dispatch_type(type, NumberTypes{}, [&]<class T>(T*) {
+        launch(change_lines<true, T>, grid_for(elements.lines), block_threads, 0, stream, elements,
+               static_cast<const T*>(source), static_cast<T*>(y));
+    });
 }
-
-template void add_lines<uint8_t>(Stream, const IndexedElements&, const void*, void*);
-template void add_lines<int8_t>(Stream, const IndexedElements&, const void*, void*);
-template void add_lines<uint16_t>(Stream, const IndexedElements&, const void*, void*);
-template void add_lines<int16_t>(Stream, const IndexedElements&, const void*, void*);
-template void add_lines<int32_t>(Stream, const IndexedElements&, const void*, void*);
-template void add_lines<int64_t>(Stream, const IndexedElements&, const void*, void*);
-template void add_lines<f16>(Stream, const IndexedElements&, const void*, void*);
-template void add_lines<bf16>(Stream, const IndexedElements&, const void*, void*);
-template void add_lines<float>(Stream, const IndexedElements&, const void*, void*);
 
 }  // namespace mge::cuda

@@ -25,7 +25,6 @@ void find_places(Stream stream, const IndexedElements& elements, uint64_t* keys,
 // y with elements of the source set or added: a thread goes along each line, since only indices of one line
 // can meet.
 void set_lines(Stream stream, const IndexedElements& elements, size_t bytes, const void* source, void* y);
-template <class T>
-void add_lines(Stream stream, const IndexedElements& elements, const void* source, void* y);
+void add_lines(Stream stream, int type, const IndexedElements& elements, const void* source, void* y);
 
 }  // namespace mge::cuda

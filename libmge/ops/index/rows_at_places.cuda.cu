@@ -93,21 +93,12 @@ void set_rows(Stream stream, const Rows& rows, OrderedPlaces places, const Nest&
     });
 }
 
-template <class T>
-void add_rows(Stream stream, const Rows& rows, OrderedPlaces places, const Nest& nest, const void* value,
-              void* y) {
-    launch(add_ordered<T>, grid_for(rows.numel()), block_threads, 0, stream, rows.numel(), rows, places, nest,
-           static_cast<const T*>(value), static_cast<T*>(y));
+void add_rows(Stream stream, int type, const Rows& rows, OrderedPlaces places, const Nest& nest,
+              const void* value, void* y) {
+    dispatch_type(type, NumberTypes{}, [&]<class T>(T*) {
+        launch(add_ordered<T>, grid_for(rows.numel()), block_threads, 0, stream, rows.numel(), rows, places,
+               nest, static_cast<const T*>(value), static_cast<T*>(y));
+    });
 }
-
-template void add_rows<uint8_t>(Stream, const Rows&, OrderedPlaces, const Nest&, const void*, void*);
-template void add_rows<int8_t>(Stream, const Rows&, OrderedPlaces, const Nest&, const void*, void*);
-template void add_rows<uint16_t>(Stream, const Rows&, OrderedPlaces, const Nest&, const void*, void*);
-template void add_rows<int16_t>(Stream, const Rows&, OrderedPlaces, const Nest&, const void*, void*);
-template void add_rows<int32_t>(Stream, const Rows&, OrderedPlaces, const Nest&, const void*, void*);
-template void add_rows<int64_t>(Stream, const Rows&, OrderedPlaces, const Nest&, const void*, void*);
-template void add_rows<f16>(Stream, const Rows&, OrderedPlaces, const Nest&, const void*, void*);
-template void add_rows<bf16>(Stream, const Rows&, OrderedPlaces, const Nest&, const void*, void*);
-template void add_rows<float>(Stream, const Rows&, OrderedPlaces, const Nest&, const void*, void*);
 
 }  // namespace mge::cuda

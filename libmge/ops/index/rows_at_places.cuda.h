@@ -31,8 +31,7 @@ struct OrderedPlaces {
 void set_rows(Stream stream, const Rows& rows, OrderedPlaces places, const Nest& value_nest, size_t element,
               const void* value, void* y);
 // y with all rows for a place added to it, in their order.
-template <class T>
-void add_rows(Stream stream, const Rows& rows, OrderedPlaces places, const Nest& value_nest,
+void add_rows(Stream stream, int type, const Rows& rows, OrderedPlaces places, const Nest& value_nest,
               const void* value, void* y);
 
 }  // namespace mge::cuda

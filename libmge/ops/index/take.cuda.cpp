@@ -131,10 +131,8 @@ void run_add(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
     if (places.rows.numel() == 0) return copy_first_input(launch, places.bytes);
     auto order = start_change(places, launch);
-    cuda::dispatch_device_type(places.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::add_rows<T>(cuda::stream_of(launch), places.rows, order, places.value, launch.inputs[1],
-                          launch.outputs[0]);
-    });
+    cuda::add_rows(cuda::stream_of(launch), cuda::type_index(places.dtype), places.rows, order, places.value,
+                   launch.inputs[1], launch.outputs[0]);
 }
 
 constexpr auto rank = PlaceOrder::Method::rank, radix = PlaceOrder::Method::radix;

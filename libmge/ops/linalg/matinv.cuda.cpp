@@ -46,8 +46,7 @@ void run(const Prepared& prepared, const Launch& launch) {
         x.rows = reinterpret_cast<double*>(static_cast<char*>(launch.workspace) + flag_bytes);
     cuda::Stream stream = cuda::stream_of(launch);
     launch.queue->fill(launch.workspace, 0x7f, flag_bytes);
-    cuda::dispatch_device_type(state.dtype, FloatTypes{},
-                               [&]<class T>(std::type_identity<T>) { cuda::run_matinv<T>(stream, x); });
+    cuda::run_matinv(stream, cuda::type_index(state.dtype), x);
     long long first_singular = 0;
     launch.queue->copy_to_host(&first_singular, launch.workspace, sizeof first_singular);
     if (first_singular < x.matrices)

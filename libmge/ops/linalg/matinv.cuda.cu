@@ -105,14 +105,12 @@ __global__ void invert_matrices(MatinvArguments x) {
 
 }  // namespace
 
-template <class T>
-void run_matinv(Stream stream, const MatinvArguments& x) {
+void run_matinv(Stream stream, int type, const MatinvArguments& x) {
     int threads = x.n <= lanes ? 2 * lanes : block_threads;
-    launch(invert_matrices<T>, unsigned(x.blocks), unsigned(threads),
-           x.rows ? size_t(0) : size_t(matinv_bytes(x.n)), stream, x);
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(invert_matrices<T>, unsigned(x.blocks), unsigned(threads),
+               x.rows ? size_t(0) : size_t(matinv_bytes(x.n)), stream, x);
+    });
 }
-template void run_matinv<f16>(Stream, const MatinvArguments&);
-template void run_matinv<bf16>(Stream, const MatinvArguments&);
-template void run_matinv<float>(Stream, const MatinvArguments&);
 
 }  // namespace mge::cuda

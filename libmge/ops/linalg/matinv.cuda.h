@@ -16,8 +16,7 @@ struct MatinvArguments {
 inline constexpr int64_t largest_shared_matrix = 48;
 inline int64_t matinv_bytes(int64_t n) { return 2 * n * n * int64_t(sizeof(double)); }
 
-// For f16, bf16 and float.
-template <class T>
-void run_matinv(Stream stream, const MatinvArguments& arguments);
+// `type`: of floats only.
+void run_matinv(Stream stream, int type, const MatinvArguments& arguments);
 
 }  // namespace mge::cuda

@@ -80,9 +80,7 @@ void run_tiled(const Prepared& prepared, const Launch& launch) {
     x.residual = input(residual);
     x.y = launch.outputs[0];
     x.parts = static_cast<float*>(launch.workspace);
-    cuda::dispatch_device_type(state.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::run_matmul<T>(cuda::stream_of(launch), x);
-    });
+    cuda::run_matmul(cuda::stream_of(launch), cuda::type_index(state.dtype), x);
 }
 
 }  // namespace

@@ -58,18 +58,10 @@ struct MatmulWork {
 
 }  // namespace
 
-template <class T>
-void run_matmul(Stream stream, const MatmulArguments& x) {
-    launch_products(stream, MatmulWork<T>{x, x.extents, x.parts});
+void run_matmul(Stream stream, int type, const MatmulArguments& x) {
+    dispatch_type(type, NumberTypes{}, [&]<class T>(T*) {
+        launch_products(stream, MatmulWork<T>{x, x.extents, x.parts});
+    });
 }
-template void run_matmul<uint8_t>(Stream, const MatmulArguments&);
-template void run_matmul<int8_t>(Stream, const MatmulArguments&);
-template void run_matmul<uint16_t>(Stream, const MatmulArguments&);
-template void run_matmul<int16_t>(Stream, const MatmulArguments&);
-template void run_matmul<int32_t>(Stream, const MatmulArguments&);
-template void run_matmul<int64_t>(Stream, const MatmulArguments&);
-template void run_matmul<f16>(Stream, const MatmulArguments&);
-template void run_matmul<bf16>(Stream, const MatmulArguments&);
-template void run_matmul<float>(Stream, const MatmulArguments&);
 
 }  // namespace mge::cuda

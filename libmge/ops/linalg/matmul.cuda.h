@@ -19,8 +19,7 @@ struct MatmulArguments {
     bool is_bias_wide, is_residual_wide;  // in the dtype of y if that differs from the operands'
 };
 
-// For each of NumberTypes: the dtype of a and b.
-template <class T>
-void run_matmul(Stream stream, const MatmulArguments& arguments);
+// `type`: that of a and b, of numbers only.
+void run_matmul(Stream stream, int type, const MatmulArguments& arguments);
 
 }  // namespace mge::cuda

@@ -289,8 +289,7 @@ void finish(const State& s, const Launch& launch, cuda::Stream stream) {
     if (x.numel == 0) return;
     x.sums = x.y = launch.outputs[0];
     x.bias = launch.in_if_given<void>(bias);
-    cuda::dispatch_device_type(s.dtype, FloatTypes{},
-                               [&]<class T>(std::type_identity<T>) { cuda::run_epilogue<T>(stream, x); });
+    cuda::run_epilogue(stream, cuda::type_index(s.dtype), x);
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -40,9 +40,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     x.s = launch.outputs[1];
     x.v = launch.outputs[2];
     x.memory = static_cast<double*>(launch.workspace);
-    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::run_svd<T>(cuda::stream_of(launch), x);
-    });
+    cuda::run_svd(cuda::stream_of(launch), cuda::type_index(state.dtype), x);
 }
 
 }  // namespace

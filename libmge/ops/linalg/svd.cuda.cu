@@ -171,14 +171,12 @@ __global__ void __launch_bounds__(most_threads) decompose(SvdArguments x) {
 
 }  // namespace
 
-template <class T>
-void run_svd(Stream stream, const SvdArguments& x) {
+void run_svd(Stream stream, int type, const SvdArguments& x) {
     constexpr int64_t many_vectors = 64;
-    launch(decompose<T>, unsigned(x.blocks), x.shorter < many_vectors ? block_threads : most_threads, 0,
-           stream, x);
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(decompose<T>, unsigned(x.blocks), x.shorter < many_vectors ? block_threads : most_threads, 0,
+               stream, x);
+    });
 }
-template void run_svd<f16>(Stream, const SvdArguments&);
-template void run_svd<bf16>(Stream, const SvdArguments&);
-template void run_svd<float>(Stream, const SvdArguments&);
 
 }  // namespace mge::cuda

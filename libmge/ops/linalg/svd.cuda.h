@@ -14,8 +14,7 @@ struct SvdArguments {
     int64_t numbers;  // their ranks; so many numbers
 };
 
-// For f16, bf16 and float.
-template <class T>
-void run_svd(Stream stream, const SvdArguments& arguments);
+// `type`: of floats only.
+void run_svd(Stream stream, int type, const SvdArguments& arguments);
 
 }  // namespace mge::cuda

@@ -27,9 +27,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     auto& s = state.arguments;
     if (s.outer == 0 || s.n == 0 || s.inner == 0) return;
-    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::softmax(cuda::stream_of(launch), s, launch.in<T>(0), launch.out<T>(0));
-    });
+    cuda::softmax(cuda::stream_of(launch), cuda::type_index(state.dtype), s, launch.inputs[0],
+                  launch.outputs[0]);
 }
 
 }  // namespace

@@ -106,10 +106,8 @@ void launch_columns(Stream stream, const SoftmaxArguments& s, const T* x, T* y) 
     launch(softmax_columns<T>, bounded_blocks(tiles), block_threads, 0, stream, x, y, s, across);
 }
 
-}  // namespace
-
 template <class T>
-void softmax(Stream stream, const SoftmaxArguments& s, const T* x, T* y) {
+void launch_softmax(Stream stream, const SoftmaxArguments& s, const T* x, T* y) {
     if (s.inner > 1) return launch_columns(stream, s, x, y);
     for_rows<T, 1>(s.outer, s.n, is_aligned(x) && is_aligned(y),
                    [&](auto team, auto pack, auto held, unsigned blocks, int threads) {
@@ -117,8 +115,13 @@ void softmax(Stream stream, const SoftmaxArguments& s, const T* x, T* y) {
                               blocks, threads, 0, stream, x, y, s.outer, s.n, s.is_log);
                    });
 }
-template void softmax(Stream, const SoftmaxArguments&, const f16*, f16*);
-template void softmax(Stream, const SoftmaxArguments&, const bf16*, bf16*);
-template void softmax(Stream, const SoftmaxArguments&, const float*, float*);
+
+}  // namespace
+
+void softmax(Stream stream, int type, const SoftmaxArguments& arguments, const void* x, void* y) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch_softmax(stream, arguments, static_cast<const T*>(x), static_cast<T*>(y));
+    });
+}
 
 }  // namespace mge::cuda

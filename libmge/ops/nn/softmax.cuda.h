@@ -10,8 +10,7 @@ struct SoftmaxArguments {
     bool is_log;
 };
 
-// For f16, bf16 and float.
-template <class T>
-void softmax(Stream stream, const SoftmaxArguments& arguments, const T* x, T* y);
+// `type`: of floats only.
+void softmax(Stream stream, int type, const SoftmaxArguments& arguments, const void* x, void* y);
 
 }  // namespace mge::cuda

@@ -12,8 +12,6 @@
 namespace mge::ops {
 namespace {
 
-using StepTypes = Types<uint8_t, int8_t, int32_t>;
-
 struct State {
     DType steps;
     cuda::StepArguments arguments{};
@@ -58,16 +56,12 @@ cuda::StepArguments arguments_of(const State& state, const Launch& launch) {
 void run_quantize(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     if (state.arguments.numel == 0) return;
-    cuda::dispatch_device_type(state.steps, StepTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::quantize<T>(cuda::stream_of(launch), arguments_of(state, launch));
-    });
+    cuda::quantize(cuda::stream_of(launch), cuda::type_index(state.steps), arguments_of(state, launch));
 }
 void run_dequantize(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     if (state.arguments.numel == 0) return;
-    cuda::dispatch_device_type(state.steps, StepTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::dequantize<T>(cuda::stream_of(launch), arguments_of(state, launch));
-    });
+    cuda::dequantize(cuda::stream_of(launch), cuda::type_index(state.steps), arguments_of(state, launch));
 }
 void run_fake_quantize(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();

@@ -58,22 +58,18 @@ __global__ void add_real_numbers(StepSumArguments x) {
     }
 }
 
+using StepTypes = Types<uint8_t, int8_t, int32_t>;
+
 }  // namespace
 
-template <class T>
-void quantize(Stream stream, const StepArguments& x) {
-    launch(to_steps<T>, grid_for(x.numel), block_threads, 0, stream, x);
+void quantize(Stream stream, int type, const StepArguments& x) {
+    dispatch_type(type, StepTypes{},
+                  [&]<class T>(T*) { launch(to_steps<T>, grid_for(x.numel), block_threads, 0, stream, x); });
 }
-template <class T>
-void dequantize(Stream stream, const StepArguments& x) {
-    launch(to_reals<T>, grid_for(x.numel), block_threads, 0, stream, x);
+void dequantize(Stream stream, int type, const StepArguments& x) {
+    dispatch_type(type, StepTypes{},
+                  [&]<class T>(T*) { launch(to_reals<T>, grid_for(x.numel), block_threads, 0, stream, x); });
 }
-template void quantize<uint8_t>(Stream, const StepArguments&);
-template void quantize<int8_t>(Stream, const StepArguments&);
-template void quantize<int32_t>(Stream, const StepArguments&);
-template void dequantize<uint8_t>(Stream, const StepArguments&);
-template void dequantize<int8_t>(Stream, const StepArguments&);
-template void dequantize<int32_t>(Stream, const StepArguments&);
 
 void fake_quantize(Stream stream, const StepArguments& x, bool is_shifted_first) {
     launch(as_of_steps, grid_for(x.numel), block_threads, 0, stream, x, is_shifted_first);

@@ -14,11 +14,9 @@ struct StepArguments {
     bool is_even = false;  // whether halves go to the even step
 };
 
-// To steps and from them: uint8_t, int8_t or int32_t; zeros are int32_t.
-template <class T>
-void quantize(Stream stream, const StepArguments& arguments);
-template <class T>
-void dequantize(Stream stream, const StepArguments& arguments);
+// To steps and from them. `type`: of steps, uint8_t, int8_t or int32_t; zeros are int32_t.
+void quantize(Stream stream, int type, const StepArguments& arguments);
+void dequantize(Stream stream, int type, const StepArguments& arguments);
 // Zeros are floats.
 void fake_quantize(Stream stream, const StepArguments& arguments, bool is_shifted_first);
 

@@ -26,9 +26,8 @@ void run_drop(const Prepared& prepared, const Launch& launch) {
     auto [drop, dtype] = prepared.state<DropOf>();
     if (drop.count == 0) return;
     drop.state = launch.in<int32_t>(1);
-    cuda::dispatch_device_type(dtype, FloatTypes{}, [&, &drop = drop]<class T>(std::type_identity<T>) {
-        cuda::drop<T>(cuda::stream_of(launch), drop, launch.inputs[0], launch.outputs[0], launch.outputs[1]);
-    });
+    cuda::drop(cuda::stream_of(launch), cuda::type_index(dtype), drop, launch.inputs[0], launch.outputs[0],
+               launch.outputs[1]);
 }
 
 }  // namespace

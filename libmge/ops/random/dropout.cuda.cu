@@ -37,17 +37,14 @@ __global__ void drop_elements(Drop drop, bool is_aligned, const T* x, T* y, T* m
 
 }  // namespace
 
-template <class T>
-void drop(Stream stream, const Drop& drop, const void* x, void* y, void* mask) {
+void drop(Stream stream, int type, const Drop& drop, const void* x, void* y, void* mask) {
     uintptr_t addresses =
         reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(y) | reinterpret_cast<uintptr_t>(mask);
-    launch(drop_elements<T>, grid_for((drop.count + 3) / 4), block_threads, 0, stream, drop,
-           addresses % sizeof(Four<T>) == 0, static_cast<const T*>(x), static_cast<T*>(y),
-           static_cast<T*>(mask));
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(drop_elements<T>, grid_for((drop.count + 3) / 4), block_threads, 0, stream, drop,
+               addresses % sizeof(Four<T>) == 0, static_cast<const T*>(x), static_cast<T*>(y),
+               static_cast<T*>(mask));
+    });
 }
-
-template void drop<f16>(Stream, const Drop&, const void*, void*, void*);
-template void drop<bf16>(Stream, const Drop&, const void*, void*, void*);
-template void drop<float>(Stream, const Drop&, const void*, void*, void*);
 
 }  // namespace mge::cuda

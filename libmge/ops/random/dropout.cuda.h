@@ -11,7 +11,7 @@ struct Drop {
     uint64_t dropped;  // so many of the 2^32 words drop the element
     float scale;
 };
-template <class T>
-void drop(Stream stream, const Drop& drop, const void* x, void* y, void* mask);
+// `type`: of floats only.
+void drop(Stream stream, int type, const Drop& drop, const void* x, void* y, void* mask);
 
 }  // namespace mge::cuda

@@ -45,9 +45,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     x.fault = static_cast<int*>(launch.workspace);
     x.numbers = reinterpret_cast<double*>(static_cast<char*>(launch.workspace) + flag_bytes);
     launch.queue->fill(x.fault, 0, sizeof *x.fault);
-    cuda::dispatch_device_type(state.inputs[1].dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::draw_categories<T>(cuda::stream_of(launch), x);
-    });
+    cuda::draw_categories(cuda::stream_of(launch), cuda::type_index(state.inputs[1].dtype), x);
     throw_as_cpu_if(x.fault, Multinomial::info, &state.params, state, launch);
 }
 

@@ -115,12 +115,10 @@ __global__ void draw_rows(DrawArguments x) {
 
 }  // namespace
 
-template <class T>
-void draw_categories(Stream stream, const DrawArguments& x) {
-    launch(draw_rows<T>, unsigned(x.blocks), block_threads, 0, stream, x);
+void draw_categories(Stream stream, int type, const DrawArguments& x) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(draw_rows<T>, unsigned(x.blocks), block_threads, 0, stream, x);
+    });
 }
-template void draw_categories<f16>(Stream, const DrawArguments&);
-template void draw_categories<bf16>(Stream, const DrawArguments&);
-template void draw_categories<float>(Stream, const DrawArguments&);
 
 }  // namespace mge::cuda

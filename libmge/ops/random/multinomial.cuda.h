@@ -16,8 +16,7 @@ struct DrawArguments {
     double* numbers;  // for each block: one per category
 };
 
-// For f16, bf16 and float.
-template <class T>
-void draw_categories(Stream stream, const DrawArguments& arguments);
+// `type`: of floats only.
+void draw_categories(Stream stream, int type, const DrawArguments& arguments);
 
 }  // namespace mge::cuda

@@ -18,10 +18,9 @@ Prepared prepare_shuffle(const PrepareContext& context) {
 void run_shuffle(const Prepared& prepared, const Launch& launch) {
     auto& p = prepared.state<ProblemState<Permutation::Params>>().params;
     if (p.n == 0) return;
-    cuda::dispatch_device_type(p.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::shuffle<T>(cuda::stream_of(launch), launch.in<int32_t>(0), unsigned(RandomStream::permutation),
-                         p.n, static_cast<int32_t*>(launch.workspace), launch.outputs[0]);
-    });
+    cuda::shuffle(cuda::stream_of(launch), cuda::type_index(p.dtype), launch.in<int32_t>(0),
+                  unsigned(RandomStream::permutation), p.n, static_cast<int32_t*>(launch.workspace),
+                  launch.outputs[0]);
 }
 
 }  // namespace

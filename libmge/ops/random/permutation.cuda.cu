@@ -62,22 +62,14 @@ __global__ void __launch_bounds__(largest_window)
 
 }  // namespace
 
-template <class T>
-void shuffle(Stream stream, const int32_t* state, unsigned random_stream, int64_t n, int32_t* winners,
-             void* y) {
-    launch(count_up<T>, grid_for(n), block_threads, 0, stream, n, static_cast<T*>(y), winners);
+void shuffle(Stream stream, int type, const int32_t* state, unsigned random_stream, int64_t n,
+             int32_t* winners, void* y) {
     unsigned window = n < largest_window ? unsigned(n + 31) / 32 * 32 : largest_window;
-    launch(swap_in_windows<T>, 1, window, 0, stream, state, random_stream, n, static_cast<T*>(y), winners);
+    dispatch_type(type, NumberTypes{}, [&]<class T>(T*) {
+        auto* numbers = static_cast<T*>(y);
+        launch(count_up<T>, grid_for(n), block_threads, 0, stream, n, numbers, winners);
+        launch(swap_in_windows<T>, 1, window, 0, stream, state, random_stream, n, numbers, winners);
+    });
 }
-
-template void shuffle<uint8_t>(Stream, const int32_t*, unsigned, int64_t, int32_t*, void*);
-template void shuffle<int8_t>(Stream, const int32_t*, unsigned, int64_t, int32_t*, void*);
-template void shuffle<uint16_t>(Stream, const int32_t*, unsigned, int64_t, int32_t*, void*);
-template void shuffle<int16_t>(Stream, const int32_t*, unsigned, int64_t, int32_t*, void*);
-template void shuffle<int32_t>(Stream, const int32_t*, unsigned, int64_t, int32_t*, void*);
-template void shuffle<int64_t>(Stream, const int32_t*, unsigned, int64_t, int32_t*, void*);
-template void shuffle<f16>(Stream, const int32_t*, unsigned, int64_t, int32_t*, void*);
-template void shuffle<bf16>(Stream, const int32_t*, unsigned, int64_t, int32_t*, void*);
-template void shuffle<float>(Stream, const int32_t*, unsigned, int64_t, int32_t*, void*);
 
 }  // namespace mge::cuda

@@ -25,10 +25,8 @@ Prepared prepare(const PrepareContext& context) {
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.p.images == 0 || s.p.pixels == 0 || s.p.planes == 0) return;
-    cuda::dispatch_device_type(s.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::preprocess(cuda::stream_of(launch), s.p, launch.in<T>(0), launch.in<float>(1),
-                         launch.in<float>(2), launch.out<float>(0));
-    });
+    cuda::preprocess(cuda::stream_of(launch), cuda::type_index(s.dtype), s.p, launch.inputs[0],
+                     launch.in<float>(1), launch.in<float>(2), launch.out<float>(0));
 }
 
 }  // namespace

@@ -32,24 +32,15 @@ __global__ void preprocess_pixels(Preprocessing p, const T* x, const float* mean
 
 }  // namespace
 
-template <class T>
-void preprocess(Stream stream, const Preprocessing& p, const T* x, const float* mean, const float* scale,
-                float* y) {
+void preprocess(Stream stream, int type, const Preprocessing& p, const void* x, const float* mean,
+                const float* scale, float* y) {
     constexpr int pack = pack_size<float>;
-    int64_t pixels = p.images * p.pixels;
-    if (p.pixels % pack == 0 && is_aligned(y))
-        return launch(preprocess_pixels<T, pack>, grid_for(pixels / pack), block_threads, 0, stream, p, x,
-                      mean, scale, y);
-    launch(preprocess_pixels<T, 1>, grid_for(pixels), block_threads, 0, stream, p, x, mean, scale, y);
+    int pixels_at_once = p.pixels % pack == 0 && is_aligned(y) ? pack : 1;
+    dispatch_type(type, NumberTypes{}, [&]<class T>(T*) {
+        auto* kernel = pixels_at_once == 1 ? preprocess_pixels<T, 1> : preprocess_pixels<T, pack>;
+        launch(kernel, grid_for(p.images * p.pixels / pixels_at_once), block_threads, 0, stream, p,
+               static_cast<const T*>(x), mean, scale, y);
+    });
 }
-template void preprocess(Stream, const Preprocessing&, const uint8_t*, const float*, const float*, float*);
-template void preprocess(Stream, const Preprocessing&, const int8_t*, const float*, const float*, float*);
-template void preprocess(Stream, const Preprocessing&, const uint16_t*, const float*, const float*, float*);
-template void preprocess(Stream, const Preprocessing&, const int16_t*, const float*, const float*, float*);
-template void preprocess(Stream, const Preprocessing&, const int32_t*, const float*, const float*, float*);
-template void preprocess(Stream, const Preprocessing&, const int64_t*, const float*, const float*, float*);
-template void preprocess(Stream, const Preprocessing&, const f16*, const float*, const float*, float*);
-template void preprocess(Stream, const Preprocessing&, const bf16*, const float*, const float*, float*);
-template void preprocess(Stream, const Preprocessing&, const float*, const float*, const float*, float*);
 
 }  // namespace mge::cuda

@@ -9,9 +9,8 @@ struct Preprocessing {
     int64_t pixel_stride, channel_stride;      // those of x
 };
 
-// For NumberTypes.
-template <class T>
-void preprocess(Stream stream, const Preprocessing& p, const T* x, const float* mean, const float* scale,
-                float* y);
+// `type`: that of x, of numbers only.
+void preprocess(Stream stream, int type, const Preprocessing& p, const void* x, const float* mean,
+                const float* scale, float* y);
 
 }  // namespace mge::cuda

@@ -11,8 +11,6 @@ namespace {
 static_assert(int(Border::wrap) == int(cuda::Border::wrap));
 static_assert(int(Border::reflect) == int(cuda::Border::reflect));
 
-using SampleTypes = Types<Half, BFloat16, float, uint8_t, int8_t>;
-
 struct State {
     cuda::Remapping r{};
     bool has_image_index = false;
@@ -68,28 +66,23 @@ Prepared prepare_data(const PrepareContext& context) {
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.y_elements() == 0) return;
-    cuda::dispatch_device_type(s.dtype, SampleTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::remap(cuda::stream_of(launch), s.r, s.places(launch), launch.in<T>(0), launch.out<T>(0));
-    });
+    cuda::remap(cuda::stream_of(launch), cuda::type_index(s.dtype), s.r, s.places(launch), launch.inputs[0],
+                launch.outputs[0]);
 }
 
 void run_data(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.x_elements() == 0) return;
     launch.queue->fill(launch.workspace, 0, cuda::FixedSums::workspace(s.x_elements()));
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::remap_backward_data(cuda::stream_of(launch), s.r, s.places(launch), launch.in<T>(2),
-                                  s.sums(launch), launch.out<T>(0));
-    });
+    cuda::remap_backward_data(cuda::stream_of(launch), cuda::type_index(s.dtype), s.r, s.places(launch),
+                              launch.inputs[2], s.sums(launch), launch.outputs[0]);
 }
 
 void run_map(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.r.maps * s.r.pixels == 0) return;
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::remap_backward_map(cuda::stream_of(launch), s.r, s.places(launch), launch.in<T>(0),
-                                 launch.in<T>(2), launch.out<float>(0));
-    });
+    cuda::remap_backward_map(cuda::stream_of(launch), cuda::type_index(s.dtype), s.r, s.places(launch),
+                             launch.inputs[0], launch.inputs[2], launch.out<float>(0));
 }
 
 }  // namespace

@@ -155,40 +155,29 @@ unsigned grid_of(const Remapping& r) {
 
 }  // namespace
 
-template <class T>
-void remap(Stream stream, const Remapping& r, const RemapPlaces& places, const T* x, T* y) {
-    launch(sample<T>, grid_of(r), block_threads, 0, stream, r, places, x, y);
+void remap(Stream stream, int type, const Remapping& r, const RemapPlaces& places, const void* x, void* y) {
+    dispatch_type(type, Types<f16, bf16, float, uint8_t, int8_t>{}, [&]<class T>(T*) {
+        launch(sample<T>, grid_of(r), block_threads, 0, stream, r, places, static_cast<const T*>(x),
+               static_cast<T*>(y));
+    });
 }
-template void remap(Stream, const Remapping&, const RemapPlaces&, const f16*, f16*);
-template void remap(Stream, const Remapping&, const RemapPlaces&, const bf16*, bf16*);
-template void remap(Stream, const Remapping&, const RemapPlaces&, const float*, float*);
-template void remap(Stream, const Remapping&, const RemapPlaces&, const uint8_t*, uint8_t*);
-template void remap(Stream, const Remapping&, const RemapPlaces&, const int8_t*, int8_t*);
 
-template <class T>
-void remap_backward_data(Stream stream, const Remapping& r, const RemapPlaces& places, const T* dy,
-                         const FixedSums& sums, T* dx) {
-    launch_find_largest(stream, sums, dy, r.maps * r.channels * r.pixels);
-    launch(scatter<T>, grid_of(r), block_threads, 0, stream, r, places, dy, sums);
-    launch_write_sums(stream, sums, dx);
+void remap_backward_data(Stream stream, int type, const Remapping& r, const RemapPlaces& places,
+                         const void* dy, const FixedSums& sums, void* dx) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        auto* terms = static_cast<const T*>(dy);
+        launch_find_largest(stream, sums, terms, r.maps * r.channels * r.pixels);
+        launch(scatter<T>, grid_of(r), block_threads, 0, stream, r, places, terms, sums);
+        launch_write_sums(stream, sums, static_cast<T*>(dx));
+    });
 }
-template void remap_backward_data(Stream, const Remapping&, const RemapPlaces&, const f16*, const FixedSums&,
-                                  f16*);
-template void remap_backward_data(Stream, const Remapping&, const RemapPlaces&, const bf16*, const FixedSums&,
-                                  bf16*);
-template void remap_backward_data(Stream, const Remapping&, const RemapPlaces&, const float*,
-                                  const FixedSums&, float*);
 
-template <class T>
-void remap_backward_map(Stream stream, const Remapping& r, const RemapPlaces& places, const T* x, const T* dy,
-                        float* dmap) {
-    launch(slopes<T>, grid_for(r.maps * r.pixels), block_threads, 0, stream, r, places, x, dy, dmap);
+void remap_backward_map(Stream stream, int type, const Remapping& r, const RemapPlaces& places, const void* x,
+                        const void* dy, float* dmap) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(slopes<T>, grid_for(r.maps * r.pixels), block_threads, 0, stream, r, places,
+               static_cast<const T*>(x), static_cast<const T*>(dy), dmap);
+    });
 }
-template void remap_backward_map(Stream, const Remapping&, const RemapPlaces&, const f16*, const f16*,
-                                 float*);
-template void remap_backward_map(Stream, const Remapping&, const RemapPlaces&, const bf16*, const bf16*,
-                                 float*);
-template void remap_backward_map(Stream, const Remapping&, const RemapPlaces&, const float*, const float*,
-                                 float*);
 
 }  // namespace mge::cuda

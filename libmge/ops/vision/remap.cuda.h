@@ -19,15 +19,12 @@ struct RemapPlaces {
     const int32_t* image;  // which one each map is of; null: that at its own place
 };
 
-// For f16, bf16, float, uint8_t and int8_t.
-template <class T>
-void remap(Stream stream, const Remapping& r, const RemapPlaces& places, const T* x, T* y);
-// For f16, bf16 and float.
-template <class T>
-void remap_backward_data(Stream stream, const Remapping& r, const RemapPlaces& places, const T* dy,
-                         const FixedSums& sums, T* dx);
-template <class T>
-void remap_backward_map(Stream stream, const Remapping& r, const RemapPlaces& places, const T* x, const T* dy,
-                        float* dmap);
+// `type`: of floats and bytes only.
+void remap(Stream stream, int type, const Remapping& r, const RemapPlaces& places, const void* x, void* y);
+// `type`: of floats only.
+void remap_backward_data(Stream stream, int type, const Remapping& r, const RemapPlaces& places,
+                         const void* dy, const FixedSums& sums, void* dx);
+void remap_backward_map(Stream stream, int type, const Remapping& r, const RemapPlaces& places, const void* x,
+                        const void* dy, float* dmap);
 
 }  // namespace mge::cuda

@@ -32,9 +32,8 @@ Prepared prepare_backward(const PrepareContext& context) {
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.y_elements() == 0) return;
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::roi_pool(cuda::stream_of(launch), s.p, launch.in<T>(0), launch.in<float>(1), launch.out<T>(0));
-    });
+    cuda::roi_pool(cuda::stream_of(launch), cuda::type_index(s.dtype), s.p, launch.inputs[0],
+                   launch.in<float>(1), launch.outputs[0]);
 }
 
 void run_backward(const Prepared& prepared, const Launch& launch) {
@@ -43,10 +42,8 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
     launch.queue->fill(launch.workspace, 0, cuda::FixedSums::workspace(s.x_elements()));
     // An element may be in every cell of every region.
     auto sums = cuda::FixedSums::in(launch.workspace, s.x_elements(), s.p.regions * s.p.rows * s.p.columns);
-    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::roi_pool_backward(cuda::stream_of(launch), s.p, launch.in<T>(0), launch.in<float>(1),
-                                launch.in<T>(2), sums, launch.out<T>(0));
-    });
+    cuda::roi_pool_backward(cuda::stream_of(launch), cuda::type_index(s.dtype), s.p, launch.inputs[0],
+                            launch.in<float>(1), launch.inputs[2], sums, launch.outputs[0]);
 }
 
 }  // namespace

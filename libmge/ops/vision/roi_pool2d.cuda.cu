@@ -104,28 +104,24 @@ __global__ void scatter_cells(RoiPooling p, const T* x, const float* regions, co
 
 }  // namespace
 
-template <class T>
-void roi_pool(Stream stream, const RoiPooling& p, const T* x, const float* regions, T* y) {
-    launch(pool_cells<T>, grid_for(p.regions * p.channels * p.rows * p.columns), block_threads, 0, stream, p,
-           x, regions, y);
-}
-template void roi_pool(Stream, const RoiPooling&, const f16*, const float*, f16*);
-template void roi_pool(Stream, const RoiPooling&, const bf16*, const float*, bf16*);
-template void roi_pool(Stream, const RoiPooling&, const float*, const float*, float*);
-
-template <class T>
-void roi_pool_backward(Stream stream, const RoiPooling& p, const T* x, const float* regions, const T* dy,
-                       const FixedSums& sums, T* dx) {
+void roi_pool(Stream stream, int type, const RoiPooling& p, const void* x, const float* regions, void* y) {
     int64_t cells = p.regions * p.channels * p.rows * p.columns;
-    launch_find_largest(stream, sums, dy, cells);
-    launch(scatter_cells<T>, grid_for(cells), block_threads, 0, stream, p, x, regions, dy, sums);
-    launch_write_sums(stream, sums, dx);
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(pool_cells<T>, grid_for(cells), block_threads, 0, stream, p, static_cast<const T*>(x), regions,
+               static_cast<T*>(y));
+    });
 }
-template void roi_pool_backward(Stream, const RoiPooling&, const f16*, const float*, const f16*,
-                                const FixedSums&, f16*);
-template void roi_pool_backward(Stream, const RoiPooling&, const bf16*, const float*, const bf16*,
-                                const FixedSums&, bf16*);
-template void roi_pool_backward(Stream, const RoiPooling&, const float*, const float*, const float*,
-                                const FixedSums&, float*);
+
+void roi_pool_backward(Stream stream, int type, const RoiPooling& p, const void* x, const float* regions,
+                       const void* dy, const FixedSums& sums, void* dx) {
+    int64_t cells = p.regions * p.channels * p.rows * p.columns;
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        auto* terms = static_cast<const T*>(dy);
+        launch_find_largest(stream, sums, terms, cells);
+        launch(scatter_cells<T>, grid_for(cells), block_threads, 0, stream, p, static_cast<const T*>(x),
+               regions, terms, sums);
+        launch_write_sums(stream, sums, static_cast<T*>(dx));
+    });
+}
 
 }  // namespace mge::cuda

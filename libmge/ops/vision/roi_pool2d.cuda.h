@@ -11,11 +11,10 @@ struct RoiPooling {
     double scale;
 };
 
-// Each for f16, bf16 and float.
-template <class T>
-void roi_pool(Stream stream, const RoiPooling& pooling, const T* x, const float* regions, T* y);
-template <class T>
-void roi_pool_backward(Stream stream, const RoiPooling& pooling, const T* x, const float* regions,
-                       const T* dy, const FixedSums& sums, T* dx);
+// `type`: of floats only.
+void roi_pool(Stream stream, int type, const RoiPooling& pooling, const void* x, const float* regions,
+              void* y);
+void roi_pool_backward(Stream stream, int type, const RoiPooling& pooling, const void* x,
+                       const float* regions, const void* dy, const FixedSums& sums, void* dx);
 
 }  // namespace mge::cuda

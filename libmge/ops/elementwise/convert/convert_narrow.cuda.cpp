@@ -66,14 +66,12 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.numel == 0) return;
     auto stream = cuda::stream_of(launch);
-    cuda::dispatch_device_type(s.from, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
-        auto* x = static_cast<const T*>(launch.inputs[0]);
-        auto* y = static_cast<uint8_t*>(launch.outputs[0]);
-        if (s.mask)
-            cuda::convert_to_low_bits(stream, x, y, s.numel, s.mask);
-        else
-            cuda::convert_by_codes(stream, x, y, s.numel, s.codes);
-    });
+    int type = cuda::type_index(s.from);
+    auto* y = launch.out<uint8_t>(0);
+    if (s.mask)
+        cuda::convert_to_low_bits(stream, type, launch.inputs[0], y, s.numel, s.mask);
+    else
+        cuda::convert_by_codes(stream, type, launch.inputs[0], y, s.numel, s.codes);
 }
 
 }  // namespace

@@ -37,19 +37,16 @@ __global__ void to_low_bits(const T* x, uint8_t* y, int64_t n, unsigned mask) {
 
 }  // namespace
 
-template <class T>
-void convert_by_codes(Stream stream, const T* x, uint8_t* y, int64_t n, const NarrowCodes& codes) {
-    launch(to_codes<T>, grid_for(n), block_threads, 0, stream, x, y, n, codes);
+void convert_by_codes(Stream stream, int type, const void* x, uint8_t* y, int64_t n,
+                      const NarrowCodes& codes) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(to_codes<T>, grid_for(n), block_threads, 0, stream, static_cast<const T*>(x), y, n, codes);
+    });
 }
-template <class T>
-void convert_to_low_bits(Stream stream, const T* x, uint8_t* y, int64_t n, unsigned mask) {
-    launch(to_low_bits<T>, grid_for(n), block_threads, 0, stream, x, y, n, mask);
+void convert_to_low_bits(Stream stream, int type, const void* x, uint8_t* y, int64_t n, unsigned mask) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(to_low_bits<T>, grid_for(n), block_threads, 0, stream, static_cast<const T*>(x), y, n, mask);
+    });
 }
-template void convert_by_codes<f16>(Stream, const f16*, uint8_t*, int64_t, const NarrowCodes&);
-template void convert_by_codes<bf16>(Stream, const bf16*, uint8_t*, int64_t, const NarrowCodes&);
-template void convert_by_codes<float>(Stream, const float*, uint8_t*, int64_t, const NarrowCodes&);
-template void convert_to_low_bits<f16>(Stream, const f16*, uint8_t*, int64_t, unsigned);
-template void convert_to_low_bits<bf16>(Stream, const bf16*, uint8_t*, int64_t, unsigned);
-template void convert_to_low_bits<float>(Stream, const float*, uint8_t*, int64_t, unsigned);
 
 }  // namespace mge::cuda

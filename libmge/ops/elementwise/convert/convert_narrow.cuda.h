@@ -13,11 +13,10 @@ struct NarrowCodes {
     uint8_t code[2][most];
     uint8_t nan;
 };
-template <class T>
-void convert_by_codes(Stream stream, const T* x, uint8_t* y, int64_t n, const NarrowCodes& codes);
+void convert_by_codes(Stream stream, int type, const void* x, uint8_t* y, int64_t n,
+                      const NarrowCodes& codes);
 
 // The lowest bits of what is left without its fraction.
-template <class T>
-void convert_to_low_bits(Stream stream, const T* x, uint8_t* y, int64_t n, unsigned mask);
+void convert_to_low_bits(Stream stream, int type, const void* x, uint8_t* y, int64_t n, unsigned mask);
 
 }  // namespace mge::cuda

@@ -47,10 +47,8 @@ Prepared prepare_bitonic(const PrepareContext& context) {
 void run_bitonic(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<SortState>();
     if (state.numel() == 0) return;
-    cuda::dispatch_device_type(state.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::sort_short_rows<T>(cuda::stream_of(launch), state.rows, launch.inputs[0], launch.outputs[0],
-                                 launch.out<int32_t>(1));
-    });
+    cuda::sort_short_rows(cuda::stream_of(launch), cuda::type_index(state.dtype), state.rows,
+                          launch.inputs[0], launch.outputs[0], launch.out<int32_t>(1));
 }
 
 template <class O>
@@ -81,17 +79,14 @@ void run_radix(const Prepared& prepared, const Launch& launch) {
     if (state.numel() == 0) return;
     char* at = static_cast<char*>(launch.workspace);
     auto take = [&](size_t bytes) { return static_cast<void*>(std::exchange(at, at + bytes)); };
-    cuda::dispatch_device_type(state.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
-        using Key = typename cuda::SortKey<T>::Type;
-        cuda::KeysToSort<Key> keys{.rows = state.rows.rows, .length = state.rows.length};
-        keys.keys = static_cast<Key*>(take(key_bytes(state)));
-        keys.other_keys = static_cast<Key*>(take(key_bytes(state)));
-        keys.numbers = static_cast<uint32_t*>(take(number_bytes(state)));
-        keys.other_numbers = static_cast<uint32_t*>(take(number_bytes(state)));
-        keys.counts = reinterpret_cast<uint32_t*>(at);
-        cuda::sort_long_rows<T>(cuda::stream_of(launch), state.rows, keys, launch.inputs[0],
-                                launch.outputs[0], launch.out<int32_t>(1));
-    });
+    cuda::KeysToSort<void> keys{.rows = state.rows.rows, .length = state.rows.length};
+    keys.keys = take(key_bytes(state));
+    keys.other_keys = take(key_bytes(state));
+    keys.numbers = static_cast<uint32_t*>(take(number_bytes(state)));
+    keys.other_numbers = static_cast<uint32_t*>(take(number_bytes(state)));
+    keys.counts = reinterpret_cast<uint32_t*>(at);
+    cuda::sort_long_rows(cuda::stream_of(launch), cuda::type_index(state.dtype), state.rows, keys,
+                         launch.inputs[0], launch.outputs[0], launch.out<int32_t>(1));
 }
 
 template <class O>

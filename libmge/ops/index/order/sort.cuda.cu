@@ -167,8 +167,8 @@ __global__ void give_sorted(int64_t n, SortedRows rows, const Key* keys, const u
 
 }  // namespace
 
-template <class T>
-void sort_short_rows(Stream stream, const SortedRows& rows, const void* x, void* values, int32_t* indices) {
+void sort_short_rows(Stream stream, int type, const SortedRows& rows, const void* x, void* values,
+                     int32_t* indices) {
     int width = 2;
     while (width < rows.length) width *= 2;
     // Enough blocks for the device come first, then full ones.
@@ -177,52 +177,31 @@ void sort_short_rows(Stream stream, const SortedRows& rows, const void* x, void*
     of_block = of_block < 1 ? 1 : of_block < most ? of_block : most;
     int64_t pairs = width * of_block / 2;
     auto threads = unsigned(pairs < block_threads ? (pairs + 31) / 32 * 32 : block_threads);
-    launch(sort_by_block<T>, bounded_blocks((rows.rows + of_block - 1) / of_block), threads, 0, stream, rows,
-           width, int(of_block), static_cast<const T*>(x), static_cast<T*>(values), indices);
+    dispatch_type(type, AllTypes{}, [&]<class T>(T*) {
+        launch(sort_by_block<T>, bounded_blocks((rows.rows + of_block - 1) / of_block), threads, 0, stream,
+               rows, width, int(of_block), static_cast<const T*>(x), static_cast<T*>(values), indices);
+    });
 }
 
-template <class T>
-void sort_long_rows(Stream stream, const SortedRows& rows, KeysToSort<typename SortKey<T>::Type> keys,
+void sort_long_rows(Stream stream, int type, const SortedRows& rows, const KeysToSort<void>& memory,
                     const void* x, void* values, int32_t* indices) {
-    using Key = typename SortKey<T>::Type;
     int64_t n = rows.rows * rows.length;
-    keys.bits = key_bits<T>;
-    launch(make_keys<T, Key>, grid_for(n), block_threads, 0, stream, n, rows, static_cast<const T*>(x),
-           keys.keys, keys.numbers);
-    keys = sort_by_radix(stream, keys);
-    launch(give_sorted<T, Key>, grid_for(n), block_threads, 0, stream, n, rows, keys.keys, keys.numbers,
-           static_cast<const T*>(x), static_cast<T*>(values), indices);
+    dispatch_type(type, AllTypes{}, [&]<class T>(T*) {
+        using Key = typename SortKey<T>::Type;
+        KeysToSort<Key> keys{memory.rows,
+                             memory.length,
+                             key_bits<T>,
+                             static_cast<Key*>(memory.keys),
+                             static_cast<Key*>(memory.other_keys),
+                             memory.numbers,
+                             memory.other_numbers,
+                             memory.counts};
+        launch(make_keys<T, Key>, grid_for(n), block_threads, 0, stream, n, rows, static_cast<const T*>(x),
+               keys.keys, keys.numbers);
+        keys = sort_by_radix(stream, keys);
+        launch(give_sorted<T, Key>, grid_for(n), block_threads, 0, stream, n, rows, keys.keys, keys.numbers,
+               static_cast<const T*>(x), static_cast<T*>(values), indices);
+    });
 }
-
-template void sort_short_rows<bool>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_short_rows<uint8_t>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_short_rows<int8_t>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_short_rows<uint16_t>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_short_rows<int16_t>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_short_rows<int32_t>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_short_rows<int64_t>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_short_rows<f16>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_short_rows<bf16>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_short_rows<float>(Stream, const SortedRows&, const void*, void*, int32_t*);
-template void sort_long_rows<bool>(Stream, const SortedRows&, KeysToSort<SortKey<bool>::Type>, const void*,
-                                   void*, int32_t*);
-template void sort_long_rows<uint8_t>(Stream, const SortedRows&, KeysToSort<SortKey<uint8_t>::Type>,
-                                      const void*, void*, int32_t*);
-template void sort_long_rows<int8_t>(Stream, const SortedRows&, KeysToSort<SortKey<int8_t>::Type>,
-                                     const void*, void*, int32_t*);
-template void sort_long_rows<uint16_t>(Stream, const SortedRows&, KeysToSort<SortKey<uint16_t>::Type>,
-                                       const void*, void*, int32_t*);
-template void sort_long_rows<int16_t>(Stream, const SortedRows&, KeysToSort<SortKey<int16_t>::Type>,
-                                      const void*, void*, int32_t*);
-template void sort_long_rows<int32_t>(Stream, const SortedRows&, KeysToSort<SortKey<int32_t>::Type>,
-                                      const void*, void*, int32_t*);
-template void sort_long_rows<int64_t>(Stream, const SortedRows&, KeysToSort<SortKey<int64_t>::Type>,
-                                      const void*, void*, int32_t*);
-template void sort_long_rows<f16>(Stream, const SortedRows&, KeysToSort<SortKey<f16>::Type>, const void*,
-                                  void*, int32_t*);
-template void sort_long_rows<bf16>(Stream, const SortedRows&, KeysToSort<SortKey<bf16>::Type>, const void*,
-                                   void*, int32_t*);
-template void sort_long_rows<float>(Stream, const SortedRows&, KeysToSort<SortKey<float>::Type>, const void*,
-                                    void*, int32_t*);
 
 }  // namespace mge::cuda

@@ -18,21 +18,11 @@ struct SortedRows {
 inline constexpr int64_t longest_short_row = 2048;
 
 // For short rows.
-template <class T>
-void sort_short_rows(Stream stream, const SortedRows& rows, const void* x, void* values, int32_t* indices);
+void sort_short_rows(Stream stream, int type, const SortedRows& rows, const void* x, void* values,
+                     int32_t* indices);
 
-// Unsigned integers that order the elements of a type.
-template <class T>
-struct SortKey {
-    using Type = uint32_t;
-};
-template <>
-struct SortKey<int64_t> {
-    using Type = uint64_t;
-};
-// `keys` has all but its bits.
-template <class T>
-void sort_long_rows(Stream stream, const SortedRows& rows, KeysToSort<typename SortKey<T>::Type> keys,
+// `keys` has all but its bits: memory for keys of four bytes each, or of eight if the elements have as many.
+void sort_long_rows(Stream stream, int type, const SortedRows& rows, const KeysToSort<void>& keys,
                     const void* x, void* values, int32_t* indices);
 
 }  // namespace mge::cuda

@@ -5,6 +5,15 @@
 
 namespace mge::cuda {
 
+// Unsigned integers that order the elements of a type.
+template <class T>
+struct SortKey {
+    using Type = uint32_t;
+};
+template <>
+struct SortKey<int64_t> {
+    using Type = uint64_t;
+};
 template <class T>
 inline constexpr int key_bits = 8 * sizeof(T);
 

@@ -60,11 +60,8 @@ Prepared prepare(const PrepareContext& context) {
 
 cuda::KeysToSort<uint64_t> order_slices(const State& state, const cuda::Slices& slices, const Launch& launch,
                                         bool* begins) {
-    auto keys = state.order.keys_in(launch.workspace);
-    cuda::dispatch_device_type(state.inputs[0].dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
-        keys = cuda::order_slices<T>(cuda::stream_of(launch), slices, keys, begins);
-    });
-    return keys;
+    return cuda::order_slices(cuda::stream_of(launch), cuda::type_index(state.inputs[0].dtype), slices,
+                              state.order.keys_in(launch.workspace), begins);
 }
 
 // Waits, since the host has to know how many there are.

@@ -69,29 +69,20 @@ __global__ void copy_slices(const Unit* x, int64_t length, const int64_t* number
 
 }  // namespace
 
-template <class T>
-KeysToSort<uint64_t> order_slices(Stream stream, const Slices& slices, KeysToSort<uint64_t> keys,
+KeysToSort<uint64_t> order_slices(Stream stream, int type, const Slices& slices, KeysToSort<uint64_t> keys,
                                   bool* begins) {
     unsigned grid = grid_for(slices.count);
-    keys.bits = key_bits<T>;
     launch(number, grid, block_threads, 0, stream, slices.count, keys.numbers);
-    for (int64_t column = slices.length; column-- > 0;) {
-        launch(key_column<T>, grid, block_threads, 0, stream, slices, column, keys.numbers, keys.keys);
-        keys = sort_by_radix(stream, keys);
-    }
-    launch(find_begins<T>, grid, block_threads, 0, stream, slices, keys.numbers, begins);
+    dispatch_type(type, AllTypes{}, [&]<class T>(T*) {
+        keys.bits = key_bits<T>;
+        for (int64_t column = slices.length; column-- > 0;) {
+            launch(key_column<T>, grid, block_threads, 0, stream, slices, column, keys.numbers, keys.keys);
+            keys = sort_by_radix(stream, keys);
+        }
+        launch(find_begins<T>, grid, block_threads, 0, stream, slices, keys.numbers, begins);
+    });
     return keys;
 }
-template KeysToSort<uint64_t> order_slices<bool>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
-template KeysToSort<uint64_t> order_slices<uint8_t>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
-template KeysToSort<uint64_t> order_slices<int8_t>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
-template KeysToSort<uint64_t> order_slices<uint16_t>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
-template KeysToSort<uint64_t> order_slices<int16_t>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
-template KeysToSort<uint64_t> order_slices<int32_t>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
-template KeysToSort<uint64_t> order_slices<int64_t>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
-template KeysToSort<uint64_t> order_slices<f16>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
-template KeysToSort<uint64_t> order_slices<bf16>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
-template KeysToSort<uint64_t> order_slices<float>(Stream, const Slices&, KeysToSort<uint64_t>, bool*);
 
 void mark_first_slices(Stream stream, const SliceGroups& groups, bool* begins) {
     launch(mark_firsts, grid_for(groups.groups), block_threads, 0, stream, groups, begins);

@@ -12,8 +12,7 @@ struct Slices {
 
 // The numbers of the slices in rising order of their elements, equal ones in their order, in `numbers` of
 // what is given back; and of each place there whether its slice differs from the one before.
-template <class T>
-KeysToSort<uint64_t> order_slices(Stream stream, const Slices& slices, KeysToSort<uint64_t> keys,
+KeysToSort<uint64_t> order_slices(Stream stream, int type, const Slices& slices, KeysToSort<uint64_t> keys,
                                   bool* begins);
 
 // Groups of equal slices: of each the place in the order where it begins, and its first slice. `in_order`:

@@ -48,17 +48,17 @@ Prepared prepare_backward_weight(const PrepareContext& context) {
     return prepared(context.problem, g, extents);
 }
 
-// `place` puts the operands of the operator in their places; `run` is called with the device's type.
-template <class Place, class Run>
-void run_product(const Prepared& prepared, const Launch& launch, Place place, Run run) {
+// `place` puts the operands of the operator in their places.
+template <class Place>
+void run_product(const Prepared& prepared, const Launch& launch, Place place,
+                 void (*run)(cuda::Stream, int type, const cuda::ConvArguments&)) {
     auto& state = prepared.state<State>();
     cuda::ConvArguments x = state.arguments;
     if (x.extents.elements() == 0) return;
     place(x);
     x.result = launch.outputs[0];
     x.parts = static_cast<float*>(launch.workspace);
-    cuda::dispatch_device_type(state.dtype, FloatTypes{},
-                               [&](auto type) { run(type, cuda::stream_of(launch), x); });
+    run(cuda::stream_of(launch), cuda::type_index(state.dtype), x);
 }
 
 void run_forward(const Prepared& prepared, const Launch& launch) {
@@ -69,27 +69,21 @@ void run_forward(const Prepared& prepared, const Launch& launch) {
         x.bias = input(2);
         x.residual = input(3);
     };
-    run_product(prepared, launch, place, [](auto type, cuda::Stream stream, auto& x) {
-        cuda::run_conv2d<typename decltype(type)::type>(stream, x);
-    });
+    run_product(prepared, launch, place, cuda::run_conv2d);
 }
 void run_backward_data(const Prepared& prepared, const Launch& launch) {
     auto place = [&](cuda::ConvArguments& x) {
         x.weight = launch.inputs[0];
         x.dy = launch.inputs[1];
     };
-    run_product(prepared, launch, place, [](auto type, cuda::Stream stream, auto& x) {
-        cuda::run_conv2d_backward_data<typename decltype(type)::type>(stream, x);
-    });
+    run_product(prepared, launch, place, cuda::run_conv2d_backward_data);
 }
 void run_backward_weight(const Prepared& prepared, const Launch& launch) {
     auto place = [&](cuda::ConvArguments& x) {
         x.x = launch.inputs[0];
         x.dy = launch.inputs[1];
     };
-    run_product(prepared, launch, place, [](auto type, cuda::Stream stream, auto& x) {
-        cuda::run_conv2d_backward_weight<typename decltype(type)::type>(stream, x);
-    });
+    run_product(prepared, launch, place, cuda::run_conv2d_backward_weight);
 }
 
 }  // namespace

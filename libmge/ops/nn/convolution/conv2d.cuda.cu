@@ -155,26 +155,16 @@ struct BackwardWeight : ConvWork<T> {
 
 }  // namespace
 
-template <class T>
-void run_conv2d(Stream stream, const ConvArguments& arguments) {
-    launch_products(stream, Forward<T>(arguments));
+void run_conv2d(Stream stream, int type, const ConvArguments& arguments) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) { launch_products(stream, Forward<T>(arguments)); });
 }
-template <class T>
-void run_conv2d_backward_data(Stream stream, const ConvArguments& arguments) {
-    launch_products(stream, BackwardData<T>(arguments));
+void run_conv2d_backward_data(Stream stream, int type, const ConvArguments& arguments) {
+    dispatch_type(type, FloatTypes{},
+                  [&]<class T>(T*) { launch_products(stream, BackwardData<T>(arguments)); });
 }
-template <class T>
-void run_conv2d_backward_weight(Stream stream, const ConvArguments& arguments) {
-    launch_products(stream, BackwardWeight<T>(arguments));
+void run_conv2d_backward_weight(Stream stream, int type, const ConvArguments& arguments) {
+    dispatch_type(type, FloatTypes{},
+                  [&]<class T>(T*) { launch_products(stream, BackwardWeight<T>(arguments)); });
 }
-template void run_conv2d<f16>(Stream, const ConvArguments&);
-template void run_conv2d<bf16>(Stream, const ConvArguments&);
-template void run_conv2d<float>(Stream, const ConvArguments&);
-template void run_conv2d_backward_data<f16>(Stream, const ConvArguments&);
-template void run_conv2d_backward_data<bf16>(Stream, const ConvArguments&);
-template void run_conv2d_backward_data<float>(Stream, const ConvArguments&);
-template void run_conv2d_backward_weight<f16>(Stream, const ConvArguments&);
-template void run_conv2d_backward_weight<bf16>(Stream, const ConvArguments&);
-template void run_conv2d_backward_weight<float>(Stream, const ConvArguments&);
 
 }  // namespace mge::cuda

@@ -16,12 +16,9 @@ struct ConvArguments {
     Activation activation;
 };
 
-// For f16, bf16 and float.
-template <class T>
-void run_conv2d(Stream stream, const ConvArguments& arguments);
-template <class T>
-void run_conv2d_backward_data(Stream stream, const ConvArguments& arguments);
-template <class T>
-void run_conv2d_backward_weight(Stream stream, const ConvArguments& arguments);
+// `type`: of floats only.
+void run_conv2d(Stream stream, int type, const ConvArguments& arguments);
+void run_conv2d_backward_data(Stream stream, int type, const ConvArguments& arguments);
+void run_conv2d_backward_weight(Stream stream, int type, const ConvArguments& arguments);
 
 }  // namespace mge::cuda

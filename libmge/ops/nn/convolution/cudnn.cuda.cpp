@@ -120,8 +120,7 @@ void finish(const State& s, const Launch& launch, const void* sums, cuda::Stream
     x.y = launch.outputs[0];
     x.bias = launch.in_if_given<void>(2);
     x.residual = launch.in_if_given<void>(3);
-    cuda::dispatch_device_type(s.dtype, FloatTypes{},
-                               [&]<class T>(std::type_identity<T>) { cuda::run_epilogue<T>(stream, x); });
+    cuda::run_epilogue(stream, cuda::type_index(s.dtype), x);
 }
 
 // The tensors of a plan and their addresses.

@@ -83,9 +83,7 @@ void run(const Prepared& prepared, const Launch& launch) {
         a.pack = 1;
         a.blocks = state.of_single;
     }
-    cuda::dispatch_device_type(state.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
-        cuda::run_depthwise<T>(cuda::stream_of(launch), a);
-    });
+    cuda::run_depthwise(cuda::stream_of(launch), cuda::type_index(state.dtype), a);
 }
 
 }  // namespace

@@ -179,10 +179,8 @@ void launch_depthwise(Stream stream, const DepthwiseArguments& a) {
     launch(depthwise_channels<T, 1, Windows>, grid, depthwise_threads, shared, stream, a);
 }
 
-}  // namespace
-
 template <class T>
-void run_depthwise(Stream stream, const DepthwiseArguments& a) {
+void launch_for_window(Stream stream, const DepthwiseArguments& a) {
     auto are = [&](int side, int stride) {
         auto both = [](const int(&of)[2], int value) { return of[0] == value && of[1] == value; };
         return both(a.conv.kernel, side) && both(a.conv.stride, stride) && both(a.conv.dilation, 1);
@@ -193,8 +191,11 @@ void run_depthwise(Stream stream, const DepthwiseArguments& a) {
     if (are(5, 2)) return launch_depthwise<T, Square<5, 2>>(stream, a);
     launch_depthwise<T, AnyWindows>(stream, a);
 }
-template void run_depthwise<f16>(Stream, const DepthwiseArguments&);
-template void run_depthwise<bf16>(Stream, const DepthwiseArguments&);
-template void run_depthwise<float>(Stream, const DepthwiseArguments&);
+
+}  // namespace
+
+void run_depthwise(Stream stream, int type, const DepthwiseArguments& arguments) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) { launch_for_window<T>(stream, arguments); });
+}
 
 }  // namespace mge::cuda

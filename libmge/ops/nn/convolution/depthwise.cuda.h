@@ -33,8 +33,7 @@ struct DepthwiseArguments {
     int pack;                // channels that a thread has: depthwise_pack or 1
 };
 
-// For f16, bf16 and float. Packs want x, y and residual aligned for them.
-template <class T>
-void run_depthwise(Stream stream, const DepthwiseArguments& arguments);
+// `type`: of floats only. Packs want x, y and residual aligned for them.
+void run_depthwise(Stream stream, int type, const DepthwiseArguments& arguments);
 
 }  // namespace mge::cuda

@@ -57,50 +57,12 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(state);
 }
 
-// Calls fn(stream, pooling, type) unless there are no images.
-template <class Types = FloatTypes, class Fn>
-void with_type(const Prepared& prepared, const Launch& launch, Fn&& fn) {
+template <auto pool>
+void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (s.pooling.planes * s.pooling.channels == 0) return;
-    cuda::dispatch_device_type(s.dtype, Types{},
-                               [&](auto type) { fn(cuda::stream_of(launch), s.pooling, type); });
-}
-
-template <class... T>
-auto with_byte_types(Types<T...>) -> Types<T..., uint8_t, int8_t>;
-using MaximumTypes = decltype(with_byte_types(FloatTypes{}));
-
-void run_max(const Prepared& prepared, const Launch& launch) {
-    with_type<MaximumTypes>(prepared, launch, [&](auto stream, auto& pooling, auto type) {
-        using T = typename decltype(type)::type;
-        cuda::max_pool(stream, pooling, launch.in<T>(0), launch.out<T>(0));
-    });
-}
-void run_average(const Prepared& prepared, const Launch& launch) {
-    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
-        using T = typename decltype(type)::type;
-        cuda::average_pool(stream, pooling, launch.in<T>(0), launch.out<T>(0));
-    });
-}
-void run_select(const Prepared& prepared, const Launch& launch) {
-    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
-        using T = typename decltype(type)::type;
-        cuda::max_pool_select(stream, pooling, launch.in<T>(0), launch.in<T>(1), launch.in<T>(2),
-                              launch.out<T>(0));
-    });
-}
-void run_max_backward(const Prepared& prepared, const Launch& launch) {
-    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
-        using T = typename decltype(type)::type;
-        cuda::max_pool_backward(stream, pooling, launch.in<T>(0), launch.in<T>(1), launch.in<T>(2),
-                                launch.out<T>(0));
-    });
-}
-void run_average_backward(const Prepared& prepared, const Launch& launch) {
-    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
-        using T = typename decltype(type)::type;
-        cuda::average_pool_backward(stream, pooling, launch.in<T>(1), launch.out<T>(0));
-    });
+    pool(cuda::stream_of(launch), cuda::type_index(s.dtype), s.pooling,
+         {launch.inputs.data(), launch.outputs[0]});
 }
 
 template <class Op>
@@ -123,26 +85,30 @@ Prepared prepare_whole(const PrepareContext& context) {
 template <class Op>
 constexpr Algorithm means[] = {
     {"groups", supports_whole<Op>, prepare_whole<Op>, run_cuda_reduction},
-    {"windows", supports<Op>, prepare<Op>, run_average},
+    {"windows", supports<Op>, prepare<Op>, run<cuda::average_pool>},
 };
-template <class Op, auto run>
-constexpr Algorithm windows[] = {{"windows", supports<Op>, prepare<Op>, run}};
+template <class Op, auto pool>
+constexpr Algorithm windows[] = {{"windows", supports<Op>, prepare<Op>, run<pool>}};
 
 }  // namespace
 
-KernelList kernels(Cuda, MaxPool2d) { return windows<MaxPool2d, run_max>; }
-KernelList kernels(Cuda, MaxPool2dBackward) { return windows<MaxPool2dBackward, run_max_backward>; }
-KernelList kernels(Cuda, MaxPool2dSelect) { return windows<MaxPool2dSelect, run_select>; }
+KernelList kernels(Cuda, MaxPool2d) { return windows<MaxPool2d, cuda::max_pool>; }
+KernelList kernels(Cuda, MaxPool2dBackward) { return windows<MaxPool2dBackward, cuda::max_pool_backward>; }
+KernelList kernels(Cuda, MaxPool2dSelect) { return windows<MaxPool2dSelect, cuda::max_pool_select>; }
 KernelList kernels(Cuda, AvgPool2d) { return means<AvgPool2d>; }
-KernelList kernels(Cuda, AvgPool2dBackward) { return windows<AvgPool2dBackward, run_average_backward>; }
-KernelList kernels(Cuda, AdaptiveMaxPool2d) { return windows<AdaptiveMaxPool2d, run_max>; }
-KernelList kernels(Cuda, AdaptiveMaxPool2dBackward) {
-    return windows<AdaptiveMaxPool2dBackward, run_max_backward>;
+KernelList kernels(Cuda, AvgPool2dBackward) {
+    return windows<AvgPool2dBackward, cuda::average_pool_backward>;
 }
-KernelList kernels(Cuda, AdaptiveMaxPool2dSelect) { return windows<AdaptiveMaxPool2dSelect, run_select>; }
+KernelList kernels(Cuda, AdaptiveMaxPool2d) { return windows<AdaptiveMaxPool2d, cuda::max_pool>; }
+KernelList kernels(Cuda, AdaptiveMaxPool2dBackward) {
+    return windows<AdaptiveMaxPool2dBackward, cuda::max_pool_backward>;
+}
+KernelList kernels(Cuda, AdaptiveMaxPool2dSelect) {
+    return windows<AdaptiveMaxPool2dSelect, cuda::max_pool_select>;
+}
 KernelList kernels(Cuda, AdaptiveAvgPool2d) { return means<AdaptiveAvgPool2d>; }
 KernelList kernels(Cuda, AdaptiveAvgPool2dBackward) {
-    return windows<AdaptiveAvgPool2dBackward, run_average_backward>;
+    return windows<AdaptiveAvgPool2dBackward, cuda::average_pool_backward>;
 }
 
 }  // namespace mge::ops

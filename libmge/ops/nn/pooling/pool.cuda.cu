@@ -210,47 +210,40 @@ void launch_windows(Stream stream, F f, const Pooling& g, T* y) {
     launch(pool_windows<F, T>, grid_for(outputs * lanes), block_threads, 0, stream, f, g, y, lanes);
 }
 
+template <class T>
+const T* input(const PoolTensors& tensors, int i) {
+    return static_cast<const T*>(tensors.inputs[i]);
+}
+
 }  // namespace
 
-template <class T>
-void max_pool(Stream stream, const Pooling& g, const T* x, T* y) {
-    launch_windows(stream, Largests<T>{x}, g, y);
+void max_pool(Stream stream, int type, const Pooling& g, PoolTensors t) {
+    dispatch_type(type, Types<f16, bf16, float, uint8_t, int8_t>{}, [&]<class T>(T*) {
+        launch_windows(stream, Largests<T>{input<T>(t, 0)}, g, static_cast<T*>(t.result));
+    });
 }
-template <class T>
-void average_pool(Stream stream, const Pooling& g, const T* x, T* y) {
-    launch_windows(stream, Means<T>{x}, g, y);
+void average_pool(Stream stream, int type, const Pooling& g, PoolTensors t) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch_windows(stream, Means<T>{input<T>(t, 0)}, g, static_cast<T*>(t.result));
+    });
 }
-template <class T>
-void max_pool_select(Stream stream, const Pooling& g, const T* x, const T* y, const T* v, T* z) {
-    launch_windows(stream, Selected<T>{x, y, v}, g, z);
+void max_pool_select(Stream stream, int type, const Pooling& g, PoolTensors t) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        Selected<T> selected{input<T>(t, 0), input<T>(t, 1), input<T>(t, 2)};
+        launch_windows(stream, selected, g, static_cast<T*>(t.result));
+    });
 }
-template <class T>
-void max_pool_backward(Stream stream, const Pooling& g, const T* x, const T* y, const T* dy, T* dx) {
-    launch(gather_max<T>, grid_for(g.planes * g.in[0] * g.in[1] * g.channels), block_threads, 0, stream, g, x,
-           y, dy, dx);
+void max_pool_backward(Stream stream, int type, const Pooling& g, PoolTensors t) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(gather_max<T>, grid_for(g.planes * g.in[0] * g.in[1] * g.channels), block_threads, 0, stream,
+               g, input<T>(t, 0), input<T>(t, 1), input<T>(t, 2), static_cast<T*>(t.result));
+    });
 }
-template <class T>
-void average_pool_backward(Stream stream, const Pooling& g, const T* dy, T* dx) {
-    launch(gather_average<T>, grid_for(g.planes * g.in[0] * g.in[1] * g.channels), block_threads, 0, stream,
-           g, dy, dx);
+void average_pool_backward(Stream stream, int type, const Pooling& g, PoolTensors t) {
+    dispatch_type(type, FloatTypes{}, [&]<class T>(T*) {
+        launch(gather_average<T>, grid_for(g.planes * g.in[0] * g.in[1] * g.channels), block_threads, 0,
+               stream, g, input<T>(t, 1), static_cast<T*>(t.result));
+    });
 }
-
-template void max_pool(Stream, const Pooling&, const f16*, f16*);
-template void max_pool(Stream, const Pooling&, const bf16*, bf16*);
-template void max_pool(Stream, const Pooling&, const float*, float*);
-template void max_pool(Stream, const Pooling&, const uint8_t*, uint8_t*);
-template void max_pool(Stream, const Pooling&, const int8_t*, int8_t*);
-template void average_pool(Stream, const Pooling&, const f16*, f16*);
-template void average_pool(Stream, const Pooling&, const bf16*, bf16*);
-template void average_pool(Stream, const Pooling&, const float*, float*);
-template void max_pool_select(Stream, const Pooling&, const f16*, const f16*, const f16*, f16*);
-template void max_pool_select(Stream, const Pooling&, const bf16*, const bf16*, const bf16*, bf16*);
-template void max_pool_select(Stream, const Pooling&, const float*, const float*, const float*, float*);
-template void max_pool_backward(Stream, const Pooling&, const f16*, const f16*, const f16*, f16*);
-template void max_pool_backward(Stream, const Pooling&, const bf16*, const bf16*, const bf16*, bf16*);
-template void max_pool_backward(Stream, const Pooling&, const float*, const float*, const float*, float*);
-template void average_pool_backward(Stream, const Pooling&, const f16*, f16*);
-template void average_pool_backward(Stream, const Pooling&, const bf16*, bf16*);
-template void average_pool_backward(Stream, const Pooling&, const float*, float*);
 
 }  // namespace mge::cuda

@@ -12,18 +12,19 @@ struct Pooling {
     bool count_include_pad;
 };
 
-// Each for f16, bf16 and float, the maximum for uint8_t and int8_t, too. The gradients are gathered, so
-// nothing is added atomically.
-template <class T>
-void max_pool(Stream stream, const Pooling& pooling, const T* x, T* y);
-template <class T>
-void average_pool(Stream stream, const Pooling& pooling, const T* x, T* y);
-template <class T>
-void max_pool_backward(Stream stream, const Pooling& pooling, const T* x, const T* y, const T* dy, T* dx);
-template <class T>
-void average_pool_backward(Stream stream, const Pooling& pooling, const T* dy, T* dx);
+// The operands of one computation, of one type.
+struct PoolTensors {
+    const void* const* inputs;
+    void* result;
+};
+
+// `type`: of floats only, for the maximum also of bytes. The gradients are gathered, so nothing is added
+// atomically.
+void max_pool(Stream stream, int type, const Pooling& pooling, PoolTensors x_to_y);
+void average_pool(Stream stream, int type, const Pooling& pooling, PoolTensors x_to_y);
+void max_pool_backward(Stream stream, int type, const Pooling& pooling, PoolTensors x_y_dy_to_dx);
+void average_pool_backward(Stream stream, int type, const Pooling& pooling, PoolTensors x_dy_to_dx);
 // The sum of v over the elements of each window that are its largest.
-template <class T>
-void max_pool_select(Stream stream, const Pooling& pooling, const T* x, const T* y, const T* v, T* z);
+void max_pool_select(Stream stream, int type, const Pooling& pooling, PoolTensors x_y_v_to_z);
 
 }  // namespace mge::cuda

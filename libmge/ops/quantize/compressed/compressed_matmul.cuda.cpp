@@ -69,7 +69,7 @@ void run_expanded(const Prepared& prepared, const Launch& launch) {
     product.y = a->y;
     auto stream = cuda::stream_of(launch);
     cuda::expand_weight(stream, a->weight);
-    cuda::run_matmul<float>(stream, product);
+    cuda::run_matmul(stream, cuda::type_index(DType::f32), product);
 }
 
 constexpr Algorithm list[] = {{"rows", supports_rows, prepare, run_rows, {.usable_depends_on_shape = true}},

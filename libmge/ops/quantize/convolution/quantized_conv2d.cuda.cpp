@@ -11,7 +11,6 @@ namespace mge::ops {
 namespace {
 
 using Conv = QuantizedConv2d;
-using ByteTypes = Types<uint8_t, int8_t>;
 
 Support supports(const Problem& p) {
     if (Support plain = plain_layouts(p); !plain) return plain;
@@ -35,11 +34,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     cuda::StepConvArguments a = state.arguments;
     if (a.extents.elements() == 0) return;
     set_addresses(a, launch);
-    cuda::dispatch_device_type(state.x, ByteTypes{}, [&]<class X>(std::type_identity<X>) {
-        cuda::dispatch_device_type(state.weight, ByteTypes{}, [&]<class Weight>(std::type_identity<Weight>) {
-            cuda::convolve_steps<X, Weight>(cuda::stream_of(launch), a);
-        });
-    });
+    cuda::convolve_steps(cuda::stream_of(launch), cuda::type_index(state.x), cuda::type_index(state.weight),
+                         a);
 }
 
 }  // namespace

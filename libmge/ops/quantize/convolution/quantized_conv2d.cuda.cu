@@ -113,14 +113,14 @@ __global__ void finish(StepEpilogue epilogue, const int32_t* sums, int64_t eleme
 
 }  // namespace
 
-template <class X, class Weight>
-void convolve_steps(Stream stream, const StepConvArguments& x) {
-    launch_products(stream, StepConvWork<X, Weight>{{x}, x.extents});
+void convolve_steps(Stream stream, int x_type, int weight_type, const StepConvArguments& x) {
+    using ByteTypes = Types<uint8_t, int8_t>;
+    dispatch_type(x_type, ByteTypes{}, [&]<class X>(X*) {
+        dispatch_type(weight_type, ByteTypes{}, [&]<class Weight>(Weight*) {
+            launch_products(stream, StepConvWork<X, Weight>{{x}, x.extents});
+        });
+    });
 }
-template void convolve_steps<uint8_t, uint8_t>(Stream, const StepConvArguments&);
-template void convolve_steps<uint8_t, int8_t>(Stream, const StepConvArguments&);
-template void convolve_steps<int8_t, uint8_t>(Stream, const StepConvArguments&);
-template void convolve_steps<int8_t, int8_t>(Stream, const StepConvArguments&);
 
 void finish_steps(Stream stream, const StepConvArguments& x, const int32_t* sums) {
     const int64_t elements = x.extents.elements();

@@ -23,9 +23,8 @@ struct StepConvArguments {
     Activation activation;
 };
 
-// For uint8_t and int8_t each.
-template <class X, class Weight>
-void convolve_steps(Stream stream, const StepConvArguments& arguments);
+// The types are uint8_t or int8_t.
+void convolve_steps(Stream stream, int x_type, int weight_type, const StepConvArguments& arguments);
 
 // For sums without their bias, which are channels last for any order of y.
 void finish_steps(Stream stream, const StepConvArguments& arguments, const int32_t* sums);
