@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes into the folder OUTPUT the files all.h (every struct below ROOT/libmge/ops that has an OpInfo, and the headers that
-# define them) and definitions.cpp, which defines the OpInfo of each.
+# define them), names.h, which declares these structs, and definitions.cpp, which defines the OpInfo of each.
 cmake_minimum_required(VERSION 3.25)
 file(GLOB_RECURSE headers RELATIVE ${ROOT} ${ROOT}/libmge/ops/*.h)
 foreach(header IN LISTS headers)
@@ -11,6 +11,7 @@ foreach(header IN LISTS headers)
       set(struct ${CMAKE_MATCH_1})
     else()
       list(APPEND operators "    ops::${struct}")
+      list(APPEND declarations "struct ${struct}")
       list(APPEND definitions "constinit const OpInfo ${struct}::info = define<${struct}>()")
       list(APPEND kernels "KernelList kernels(Cpu, ${struct})" "KernelList kernels(Cuda, ${struct})")
       list(APPEND includes "#include \"${header}\"")
@@ -19,11 +20,13 @@ foreach(header IN LISTS headers)
 endforeach()
 list(SORT operators)
 list(SORT kernels)
+list(SORT declarations)
 list(SORT definitions)
 list(REMOVE_DUPLICATES includes)
 list(JOIN operators ",\n" operators)
 list(JOIN includes "\n" includes)
 list(JOIN kernels ";\n" kernels)
+list(JOIN declarations ";\n" declarations)
 list(JOIN definitions ";\n" definitions)
 file(CONFIGURE OUTPUT ${OUTPUT}/all.h @ONLY CONTENT "// SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -45,6 +48,16 @@ namespace ops {
 }  // namespace ops
 
 }  // namespace mge
+")
+file(CONFIGURE OUTPUT ${OUTPUT}/names.h @ONLY CONTENT "// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Every operator by its name alone, for device code.
+
+namespace mge::ops {
+
+@declarations@;
+
+}  // namespace mge::ops
 ")
 file(CONFIGURE OUTPUT ${OUTPUT}/definitions.cpp @ONLY CONTENT "// SPDX-License-Identifier: Apache-2.0
 #include \"libmge/op/define.h\"

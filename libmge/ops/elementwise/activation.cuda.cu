@@ -1,20 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cuda/elementwise.cuh"
-
-namespace mge::ops {
-struct Gelu;
-struct GeluSlope;
-struct Hsigmoid;
-struct Hswish;
-struct LeakyRelu;
-struct Logsigmoid;
-struct Prelu;
-struct Relu;
-struct Relu6;
-struct Sigmoid;
-struct Silu;
-struct Softplus;
-}  // namespace mge::ops
+#include "libmge/ops/names.h"
 
 namespace mge::cuda {
 

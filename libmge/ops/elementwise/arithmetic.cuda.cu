@@ -1,27 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cuda/elementwise.cuh"
-
-namespace mge::ops {
-struct Abs;
-struct Add;
-struct Ceil;
-struct Div;
-struct Floor;
-struct FloorDiv;
-struct Maximum;
-struct Minimum;
-struct Mod;
-struct Mul;
-struct Neg;
-struct Reciprocal;
-struct Round;
-struct RoundToEven;
-struct Rsqrt;
-struct Sign;
-struct Sqrt;
-struct Square;
-struct Sub;
-}  // namespace mge::ops
+#include "libmge/ops/names.h"
 
 namespace mge::cuda {
 

@@ -1,18 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cuda/elementwise.cuh"
-
-namespace mge::ops {
-struct BitwiseAnd;
-struct BitwiseNot;
-struct BitwiseOr;
-struct BitwiseXor;
-struct LeftShift;
-struct LogicalAnd;
-struct LogicalNot;
-struct LogicalOr;
-struct LogicalXor;
-struct RightShift;
-}  // namespace mge::ops
+#include "libmge/ops/names.h"
 
 namespace mge::cuda {
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cuda/elementwise.cuh"
-
-namespace mge::ops {
-struct Clip;
-}  // namespace mge::ops
+#include "libmge/ops/names.h"
 
 namespace mge::cuda {
 

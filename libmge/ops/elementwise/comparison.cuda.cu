@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cuda/elementwise.cuh"
-
-namespace mge::ops {
-struct Equal;
-struct Greater;
-struct GreaterEqual;
-struct IsInf;
-struct IsNan;
-struct Less;
-struct LessEqual;
-struct NotEqual;
-}  // namespace mge::ops
+#include "libmge/ops/names.h"
 
 namespace mge::cuda {
 

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cuda/elementwise.cuh"
-
-namespace mge::ops {
-struct Erf;
-struct Exp;
-struct Expm1;
-struct Log;
-struct Log1p;
-struct Logaddexp;
-struct Pow;
-}  // namespace mge::ops
+#include "libmge/ops/names.h"
 
 namespace mge::cuda {
 

@@ -1,21 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cuda/elementwise.cuh"
-
-namespace mge::ops {
-struct Acos;
-struct Acosh;
-struct Asin;
-struct Asinh;
-struct Atan;
-struct Atan2;
-struct Atanh;
-struct Cos;
-struct Cosh;
-struct Sin;
-struct Sinh;
-struct Tan;
-struct Tanh;
-}  // namespace mge::ops
+#include "libmge/ops/names.h"
 
 namespace mge::cuda {
 

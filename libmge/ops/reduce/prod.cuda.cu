@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/names.h"
 #include "libmge/ops/reduce/reduce.cuda.cuh"
-
-namespace mge::ops {
-struct Prod;
-}  // namespace mge::ops
 
 namespace mge::cuda {
 
