@@ -2,11 +2,11 @@
 #include "libmge/base/byte_count.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "libmge/base/error.h"
 #include "libmge/base/letters.h"
+#include "libmge/base/read_double.h"
 
 namespace mge {
 namespace {
@@ -29,7 +29,7 @@ double factor_of(std::string unit) {
 std::optional<uint64_t> byte_count(std::string_view text) {
     double number = 0;
     const char* end = text.data() + text.size();
-    auto [unit, error] = std::from_chars(text.data(), end, number);
+    auto [unit, error] = read_double(text.data(), end, number);
     if (error != std::errc()) return std::nullopt;
     double factor = factor_of({unit, end}), bytes = number * factor;
     bool is_good = factor > 0 && bytes >= 0 && bytes <= 0x1p62;  // not for NaN

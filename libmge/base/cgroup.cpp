@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "libmge/base/read_double.h"
+
 namespace mge {
 namespace {
 
@@ -125,7 +127,7 @@ std::vector<std::string> words_in(const std::string& path) {
 // A number, in any locale; std::nullopt for "max", an empty word, and other words.
 std::optional<double> number(const std::string& word) {
     double value = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    auto [end, error] = read_double(word.data(), word.data() + word.size(), value);
     if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
     return value;
 }

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "libmge/base/read_double.h"
+
 namespace mge {
 
 std::string decimal_text(double value, int digits) {
@@ -34,8 +36,8 @@ std::optional<double> parse_number(std::string_view word) {
     if (is_hexadecimal) word.remove_prefix(2);
     if (word.starts_with('-')) return std::nullopt;
     double value = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value,
-                                        is_hexadecimal ? std::chars_format::hex : std::chars_format::general);
+    auto [end, error] = read_double(word.data(), word.data() + word.size(), value,
+                                    is_hexadecimal ? std::chars_format::hex : std::chars_format::general);
     if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
     return is_negative ? -value : value;
 }

@@ -63,13 +63,24 @@ size_t generated_code() {
     return resident_bytes(std::move(pieces)).value_or(0);
 }
 
+#ifdef __GLIBC__
+size_t allocated_bytes() {
+    auto heap = ::mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+}
+void return_free_pages() { ::malloc_trim(0); }
+#else
+// Other C libraries do not say.
+size_t allocated_bytes() { return 0; }
+void return_free_pages() {}
+#endif
+
 }  // namespace
 
 ProcessMemory process_memory() {
-    auto heap = ::mallinfo2();
     Fields status = fields_of("/proc/self/status");
     ProcessMemory memory{status["RssAnon:"], status["RssFile:"] + status["RssShmem:"], status["VmHWM:"],
-                         heap.uordblks + heap.hblkhd, generated_code()};
+                         allocated_bytes(), generated_code()};
     // Some systems sum up the status from per-processor counters that are updated lazily: with many
     // processors they are off by megabytes. This file counts the pages themselves.
     Fields counted = fields_of("/proc/self/smaps_rollup");
@@ -82,7 +93,7 @@ ProcessMemory process_memory() {
 
 ProcessMemory settled_process_memory() {
     device(host_device).release_cached();
-    ::malloc_trim(0);
+    return_free_pages();
     return process_memory();
 }
 

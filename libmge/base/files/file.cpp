@@ -2,9 +2,11 @@
 #include "libmge/base/files/file.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -368,7 +370,8 @@ void NewFile::give_new_name() {
             throw_system(path_, "create");
         return;
     }
-    if (::renameat2(AT_FDCWD, source, AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) == 0) {
+    // Not every C library has a function for this call of Linux.
+    if (::syscall(SYS_renameat2, AT_FDCWD, source, AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) == 0) {
         is_named_ = false;
         return;
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/threads/thread_team.h"
 
-#include <execinfo.h>
-
 #include <atomic>
 #include <memory>
 
@@ -16,6 +14,10 @@
 #include "libmge/base/threads/own_team.h"
 #include "libmge/base/threads/team_place.h"
 #include "libmge/base/threads/threads.h"
+
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
 
 namespace mge {
 namespace {
@@ -55,18 +57,24 @@ size_t bytes_of_threads(int threads) {
     constexpr size_t libc_mappings = 1 << 20;
     size_t stack = 0;
     pthread_attr_t attributes;
-    if (::pthread_getattr_default_np(&attributes) != 0) return 0;
+    if (::pthread_attr_init(&attributes) != 0) return 0;
     ::pthread_attr_getstacksize(&attributes, &stack);
     ::pthread_attr_destroy(&attributes);
     return size_t(threads) * (stack + libc_mappings);
 }
 
-void make_team(int threads) {
-    require_address_space(bytes_of_threads(threads - 1), text("a team of ", threads, " threads"));
-    // Threads end by pthread_exit, whose first call loads the unwinder and ends the process if out of memory:
-    // it is loaded now.
+// Threads end by pthread_exit, whose first call in glibc loads the unwinder and ends the process if out of
+// memory: it is loaded now.
+void load_unwinder() {
+#ifdef __GLIBC__
     void* frame = nullptr;
     ::backtrace(&frame, 1);
+#endif
+}
+
+void make_team(int threads) {
+    require_address_space(bytes_of_threads(threads - 1), text("a team of ", threads, " threads"));
+    load_unwinder();
     largest_team = 1;
     if (team_kind() == TeamKind::own) make_own_team(threads);
     had_team.store(true, std::memory_order_relaxed);

@@ -10,6 +10,7 @@
 #include "libmge/base/files/file.h"
 #include "libmge/base/files/file_limit.h"
 #include "libmge/base/number_text.h"
+#include "libmge/base/read_double.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/io_dump/io_dump.h"
 #include "libmge/inspect/io_dump/io_dump_format.h"
@@ -49,7 +50,7 @@ double real_number(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     if (text.starts_with("-nan") || text.starts_with("nan") || text.starts_with("N/A")) return unknown;
     double value = unknown;
-    std::from_chars(text.data(), text.data() + text.size(), value);
+    read_double(text.data(), text.data() + text.size(), value);
     return value;
 }
 

@@ -65,7 +65,9 @@ void SecretBytes::release() {
 }
 
 void wipe(std::span<std::byte> memory) {
-    if (!memory.empty()) ::explicit_bzero(memory.data(), memory.size());
+    if (memory.empty()) return;
+    std::memset(memory.data(), 0, memory.size());
+    asm volatile("" : : "r"(memory.data()) : "memory");  // somebody may look at it: the zeros are written
 }
 
 }  // namespace mge
