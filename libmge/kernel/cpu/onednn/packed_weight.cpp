@@ -4,7 +4,6 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -17,11 +16,9 @@
 #include "libmge/base/hash.h"
 #include "libmge/base/joined.h"
 #include "libmge/base/threads/per_process.h"
-#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/constant_prints.h"
-#include "libmge/kernel/cpu/onednn/copy_blocked.h"
-#include "libmge/kernel/cpu/onednn/primitive.h"
+#include "libmge/kernel/cpu/onednn/reorder.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/packed_copies.h"
 #include "libmge/kernel/packed_weight_cache.h"
@@ -37,9 +34,6 @@ constexpr size_t piece_bytes = size_t(16) << 20;
 // are generated meanwhile for the next packing and for the reader of the weight. Each changes page
 // permissions, which interrupts every processor that runs a thread of the process: some 15 us each.
 constexpr size_t worth_a_team = size_t(1) << 18;
-
-// Smaller constants are moved faster than a kernel for that is generated.
-constexpr size_t worth_generating = size_t(1) << 18;
 
 std::span<const std::byte> bytes_at(const void* data, size_t first, size_t count) {
     return {static_cast<const std::byte*>(data) + first, count};
@@ -90,48 +84,6 @@ Table& table() {
     return tables.get();
 }
 
-// The layers of a block repeat, each with its own weight; an unused primitive would be generated again.
-class LastReorders {
-public:
-    void keep(const Primitive& primitive) {
-        std::lock_guard lock(mutex_);
-        if (std::ranges::find(kept_, primitive) == kept_.end()) kept_[next_++ % kept_.size()] = primitive;
-    }
-
-private:
-    std::mutex mutex_;
-    std::array<Primitive, 8> kept_;
-    size_t next_ = 0;
-};
-
-// oneDNN may be unloaded before objects of static life are destroyed.
-LastReorders& last_reorders() { return lasting_per_process<LastReorders>(); }
-
-void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
-    // Without AVX-512, generated code clears the smallest numbers of bf16, and f16 that is moved as bf16.
-    const bool is_exact = to.type() != dnnl_bf16 || cpu_isa() >= Isa::avx512;
-    if ((to.bytes() < worth_generating || !is_exact) && copy_blocked(from, source, to, target)) return;
-    dnnl_memory_t made;
-    check(dnnl_memory_create(&made, from.get(), engine(), const_cast<void*>(source)), "dnnl_memory_create");
-    Memory in(made);
-    check(dnnl_memory_create(&made, to.get(), engine(), target), "dnnl_memory_create");
-    Memory out(made);
-    Primitive primitive = make_reorder(from, to);
-    last_reorders().keep(primitive);
-    std::vector<dnnl_exec_arg_t> arguments{{DNNL_ARG_FROM, in.get()}, {DNNL_ARG_TO, out.get()}};
-    MemoryDesc desc = scratchpad_of(primitive);
-    Memory scratchpad;
-    if (desc.bytes()) {
-        // oneDNN allocates it here, and frees it with the memory object.
-        check(dnnl_memory_create(&made, desc.get(), engine(), DNNL_MEMORY_ALLOCATE), "dnnl_memory_create");
-        scratchpad.reset(made);
-        arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad.get()});
-    }
-    RegionScope scope(&RegionRules::never_waits, true);
-    check(dnnl_primitive_execute(primitive.get(), stream(), int(arguments.size()), arguments.data()),
-          "dnnl_primitive_execute");
-}
-
 struct PartOfReorder {
     Part from, to;
 };
@@ -158,15 +110,16 @@ std::vector<PartOfReorder> parts_of_reorder(const MemoryDesc& from, const Memory
     return parts;
 }
 
-void pack(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
+void pack(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target, int threads) {
     std::vector<PartOfReorder> parts;
     if (from.bytes() > piece_bytes && is_mapped(source)) parts = parts_of_reorder(from, to);
     for (auto& part : parts) {
         auto read = bytes_at(source, part.from.bytes, part.from.desc.bytes());
-        reorder(part.from.desc, read.data(), part.to.desc, static_cast<std::byte*>(target) + part.to.bytes);
+        reorder(part.from.desc, read.data(), part.to.desc, static_cast<std::byte*>(target) + part.to.bytes,
+                threads);
         release_pages(read);
     }
-    if (parts.empty()) reorder(from, source, to, target);
+    if (parts.empty()) reorder(from, source, to, target, threads);
 }
 
 // The layouts of a constant and of its copy; nullopt: they have no name.
@@ -229,8 +182,7 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
     if (is_new) memory = queue_of(host_device).allocate(used.bytes());
     auto packed = std::make_shared<const PackedWeight>(std::move(memory));
     if (is_new) {
-        ThreadScope scope(used.bytes() < worth_a_team ? 1 : threads);
-        pack(given, data, used, packed->data());
+        pack(given, data, used, packed->data(), used.bytes() < worth_a_team ? 1 : threads);
         if (cache) cache->add(name, packed, packed->data(), used.bytes(), purpose_of(given));
     }
     std::lock_guard lock(known.mutex);

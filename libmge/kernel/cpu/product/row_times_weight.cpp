@@ -3,7 +3,6 @@
 
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
-#include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/packed_row.h"
 
