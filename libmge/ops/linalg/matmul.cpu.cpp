@@ -4,6 +4,7 @@
 #include "libmge/kernel/cpu/separate_activation.h"
 #include "libmge/ops/linalg/matmul_algorithms.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
+#include "libmge/ops/linalg/packing.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -94,6 +95,7 @@ KernelList kernels(Cpu, Matmul) {
         outer_matmul(),
         cpu::separate_activation<Matmul, onednn_matmul>(),
         onednn_matmul(),
+        packing_matmul(),
         cpu::in_bf16<widening_products, cpu::Bf16Unit::vectors>(),
         half_matmul(),
         cpu::in_f32<Cpu, Matmul>(),

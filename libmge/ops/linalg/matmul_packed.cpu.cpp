@@ -8,6 +8,7 @@
 #include "libmge/kernel/cpu/product/packed_product.h"
 #include "libmge/kernel/select.h"
 #include "libmge/ops/linalg/constant_matrix.h"
+#include "libmge/ops/linalg/packing.h"
 
 namespace mge::ops {
 namespace {
@@ -105,17 +106,22 @@ void multiply_by_rows(const Product& product) {
             });
 }
 
-void run(const Prepared& prepared, const Launch& launch) {
-    auto& s = prepared.state<State>();
-    const auto& shape = s.shape;
+Product product_of(const cpu::PackedProduct& shape, const Launch& launch, Activation activation,
+                   const float* panels) {
     float* y = launch.out<float>(0);
     const float* residual = launch.in_if_given<float>(3);
     const bool is_in_place = residual == y;
-    const Product product{
-        shape,
-        {launch.in<float>(0), static_cast<const float*>(s.weight->data()), y, is_in_place},
-        {launch.in_if_given<float>(2), is_in_place ? nullptr : residual, s.activation, shape.n, y},
-        launch.threads};
+    return {shape,
+            {launch.in<float>(0), panels, y, is_in_place},
+            {launch.in_if_given<float>(2), is_in_place ? nullptr : residual, activation, shape.n, y},
+            launch.threads};
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    const auto& shape = s.shape;
+    const Product product =
+        product_of(shape, launch, s.activation, static_cast<const float*>(s.weight->data()));
     if (shape.panels() < panels_per_thread * launch.threads) return multiply_by_rows(product);
     if (!s.packs_rows()) return multiply_by_panels(product);
     const int64_t blocks = (shape.m + cpu::rows_packed_together - 1) / cpu::rows_packed_together;
@@ -124,8 +130,82 @@ void run(const Prepared& prepared, const Launch& launch) {
                              static_cast<float*>(launch.workspace));
 }
 
+// ---- any matrices: b, and a unless its rows are dense, are packed in each run ----
+
+struct AnyState {
+    MatmulGeometry g;
+    cpu::PackedProduct shape;
+    Activation activation;
+
+    bool copies_rows() const { return g.a_stride_k != 1 || g.a_stride_m != g.k; }
+    int64_t panel_floats() const { return shape.panels() * shape.panel; }
+};
+
+Support supports_any(const Problem& p) {
+    if (Support plain = is_plain_f32(p); !plain) return plain;
+    auto g = geometry_of(p);
+    return g.batches() * g.m * g.n * g.k > 0 ? supported : Support{"an empty operand"};
+}
+
+Prepared prepare_any(const PrepareContext& context) {
+    auto& p = context.problem;
+    auto g = geometry_of(p);
+    AnyState state{g, {g.m, g.n, g.k, g.k * columns}, p.as<Matmul::Params>().activation};
+    const int64_t floats = state.panel_floats() + (state.copies_rows() ? g.m * g.k : 0);
+    return Prepared::make(std::move(state), size_t(floats) * sizeof(float));
+}
+
+void pack_panels(const AnyState& s, const float* b, float* panels, int threads) {
+    par_for(threads, s.shape.panels(), parallel_grain / s.shape.panel + 1, [&](int64_t first, int64_t last) {
+        for (int64_t panel = first; panel < last; ++panel) {
+            const int64_t column = panel * columns, count = std::min(columns, s.g.n - column);
+            float* row = panels + panel * s.shape.panel;
+            for (int64_t k = 0; k < s.g.k; ++k, row += columns) {
+                const float* from = b + k * s.g.b_stride_k + column * s.g.b_stride_n;
+                for (int64_t i = 0; i < count; ++i) row[i] = from[i * s.g.b_stride_n];
+                std::fill(row + count, row + columns, 0.0f);
+            }
+        }
+    });
+}
+
+void copy_rows(const AnyState& s, const float* a, float* rows, int threads) {
+    par_for(threads, s.g.m, parallel_grain / s.g.k + 1, [&](int64_t first, int64_t last) {
+        for (int64_t m = first; m < last; ++m)
+            for (int64_t k = 0; k < s.g.k; ++k)
+                rows[m * s.g.k + k] = a[m * s.g.a_stride_m + k * s.g.a_stride_k];
+    });
+}
+
+void run_any(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<AnyState>();
+    auto* panels = static_cast<float*>(launch.workspace);
+    Product product = product_of(s.shape, launch, s.activation, panels);
+    const float *a = launch.in<float>(0), *b = launch.in<float>(1);
+    const float* packed = nullptr;
+    for (int64_t i = 0; i < s.g.batches(); ++i) {
+        // Batches may share a matrix.
+        const float* matrix = b + s.g.b_offset(i);
+        if (packed != matrix) pack_panels(s, matrix, panels, launch.threads);
+        packed = matrix;
+        product.data.a = a + s.g.a_offset(i);
+        if (s.copies_rows()) {
+            copy_rows(s, product.data.a, panels + s.panel_floats(), launch.threads);
+            product.data.a = panels + s.panel_floats();
+        }
+        if (s.shape.panels() < panels_per_thread * launch.threads)
+            multiply_by_rows(product);
+        else
+            multiply_by_panels(product);
+        product.data.y += s.g.m * s.g.n;
+        product.epilogue.y += s.g.m * s.g.n;
+        if (product.epilogue.residual) product.epilogue.residual += s.g.m * s.g.n;
+    }
+}
+
 }  // namespace
 
 Algorithm packed_matmul() { return {"packed", supports, prepare, run}; }
+Algorithm packing_matmul() { return {"packing", supports_any, prepare_any, run_any}; }
 
 }  // namespace mge::ops

@@ -6,6 +6,7 @@
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
 #include "libmge/ops/nn/convolution/small.h"
+#include "libmge/ops/nn/convolution/unfolded.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -101,6 +102,7 @@ KernelList kernels(Cpu, Conv2d) {
         cpu::separate_activation<Conv2d, onednn_conv2d>(),
         onednn_conv2d(),
         winograd_conv2d_changing<false>(),
+        unfolded_conv2d(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::vectors>(),
         half_conv2d(),
         tiled_conv2d(),

@@ -22,6 +22,12 @@ Support supports_rows(const Problem& p) {
     return rows_of_x(p) <= few_rows ? supported : Support{"more rows, for which floats are worth storing"};
 }
 
+// For builds without oneDNN.
+Support supports_more_rows(const Problem& p) {
+    if (Support plain = plain_layouts(p); !plain) return plain;
+    return rows_of_x(p) > few_rows ? supported : Support{"few rows"};
+}
+
 Prepared prepare_rows(const PrepareContext& context) {
     CompressedProduct s = compressed_product(context.problem);
     auto ordered = size_t(cpu::ordered_floats(s.weight, s.rows)) * sizeof(float);
@@ -69,6 +75,7 @@ KernelList kernels(Cpu, CompressedMatmul) {
     static const Algorithm list[] = {
         {"rows", supports_rows, prepare_rows, run_rows},
         compressed_blocks(),
+        {"more_rows", supports_more_rows, prepare_rows, run_rows},
         {"reference", plain_layouts, prepare_reference, run_reference, {.naive = true}}};
     return list;
 }
