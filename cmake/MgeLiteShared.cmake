@@ -15,7 +15,9 @@ target_link_libraries(mge_lite_own PRIVATE mge_objects)
 
 # Small dependencies are linked statically.
 find_library(LITE_SQLITE NAMES libsqlite3.a sqlite3 REQUIRED)
-find_library(LITE_CRYPTO NAMES libcrypto.a crypto REQUIRED)
+if(MGE_OPENSSL)
+  find_library(LITE_CRYPTO NAMES libcrypto.a crypto REQUIRED)
+endif()
 mark_as_advanced(LITE_SQLITE LITE_CRYPTO)
 
 set(exports ${PROJECT_SOURCE_DIR}/cmake/lite_exports.map)
@@ -25,8 +27,14 @@ target_link_libraries(lite_shared
   PRIVATE $<TARGET_FILE:mge_internal> ${OneDNN_LIBRARY} ${LITE_SQLITE} ${LITE_CRYPTO} ${XXHASH} ${CMAKE_DL_LIBS}
   INTERFACE mge_lite_headers)
 add_dependencies(lite_shared mge_internal)
-# A static libgcc would unwind the stack with tables of its own: an error thrown to a program would end it.
-target_link_options(lite_shared PRIVATE -shared-libgcc -static-libstdc++
+if(ANDROID)
+  # The NDK's toolchain file chooses the C++ library. Devices may have pages of 16 KiB.
+  target_link_options(lite_shared PRIVATE -Wl,-z,max-page-size=16384)
+else()
+  # A static libgcc would unwind the stack with tables of its own: an error thrown to a program would end it.
+  target_link_options(lite_shared PRIVATE -shared-libgcc -static-libstdc++)
+endif()
+target_link_options(lite_shared PRIVATE
   -Wl,--no-undefined -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--version-script=${exports} $<$<CONFIG:Release>:-s>)
 set_target_properties(lite_shared PROPERTIES
   LINKER_LANGUAGE CXX LINK_DEPENDS "${exports};$<TARGET_FILE:mge_internal>"

@@ -10,6 +10,7 @@ namespace mge {
 
 std::string library_versions() {
     const dnnl_version_t* v = dnnl_version();
+    if (v->major == 0) return text("mge ", version, ", without oneDNN");
     return text("mge ", version, ", oneDNN ", v->major, '.', v->minor, '.', v->patch);
 }
 

@@ -113,4 +113,10 @@ void check_key(const Cipher& cipher, std::span<const std::byte> key) {
                            " bytes, but this key has ", key.size()));
 }
 
+SecretBytes default_megengine_aes_key() {
+    SecretBytes key(megengine_aes_key_bytes[0]);
+    for (size_t i = 0; i < key.size(); ++i) key.data()[i] = std::byte(i);
+    return key;
+}
+
 }  // namespace mge

@@ -81,10 +81,4 @@ SecretBytes decrypt_megengine_aes(std::span<const std::byte> file, std::span<con
     return plain;
 }
 
-SecretBytes default_megengine_aes_key() {
-    SecretBytes key(megengine_aes_key_bytes[0]);
-    for (size_t i = 0; i < key.size(); ++i) key.data()[i] = std::byte(i);
-    return key;
-}
-
 }  // namespace mge

@@ -11,7 +11,7 @@ int64_t channel_block() { return cpu_isa() >= Isa::avx512 ? 16 : 8; }
 
 Layout channel_blocks() { return Layout::named(channel_block() == 16 ? "nChw16c" : "nChw8c"); }
 
-bool has_fast_library() { return cpu_isa() >= Isa::sse4; }
+bool has_fast_library() { return dnnl_version()->major > 0 && cpu_isa() >= Isa::sse4; }
 
 Support is_of_f32(const Problem& p) {
     for (auto specs : {p.inputs, p.outputs})
