@@ -5,7 +5,9 @@ Also compiles the C code of docs/how-to/android.md.
 """
 
 import importlib.util
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +85,18 @@ def test_the_preset_builds_lite_alone(variable, tmp_path):
     assert "liblite_shared.so" in build and "-march=armv8-a" in build
     for absent in ("libdnnl", "libcrypto", "load_and_run", "mge_base_test", "model/export/"):
         assert absent not in build
+    assert missing_names(tmp_path / "tree") == set()
+
+
+def missing_names(tree):
+    """The names of oneDNN in the sources of a build without it that its stand-in does not have."""
+    folder = ROOT / "libmge/kernel/cpu/onednn"
+    header = (folder / "absent/oneapi/dnnl/dnnl.h").read_text()
+    commands = json.loads((tree / "compile_commands.json").read_text())
+    paths = {Path(command["file"]) for command in commands} - {folder / "memory_desc_v3.cpp"}
+    texts = [path.read_text() for path in paths if path.is_relative_to(ROOT / "libmge")]
+    used = {name for text in texts for name in re.findall(r"\bdnnl_\w+\b(?!\.h)", text)}
+    return used - set(re.findall(r"\bdnnl_\w+", header))
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ constexpr std::array<NamedType, 7> types{
     {{"undef", 0}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"s32", 4}, {"s8", 1}, {"u8", 1}}};
 
 // In the order of dnnl_format_tag_t: letters from the outermost to the innermost axis, then the blocks.
-constexpr std::array<std::string_view, 9> tags{"",        "abcd",     "Abcd4a",   "Abcd8a",  "Abcd16a",
-                                               "Acdb32a", "BA16a16b", "BA16a32b", "BA16a64b"};
+constexpr std::array<std::string_view, 10> tags{"",        "abcd",     "Abcd4a",   "Abcd8a",   "Abcd16a",
+                                                "Acdb32a", "BA16a16b", "BA16a32b", "BA16a64b", "BA16a32b2a"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

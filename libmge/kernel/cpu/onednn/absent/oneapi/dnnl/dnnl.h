@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stands in for oneDNN's header in builds without the library (MGE_ONEDNN=OFF). It has the part that
+// Replaces oneDNN's header in builds without the library (MGE_ONEDNN=OFF). It has the part that
 // describes memory, which our own kernels use for their packed weights, under the names of oneDNN 2.
 
 #include <cstddef>
@@ -22,6 +22,7 @@ enum dnnl_format_tag_t {
     dnnl_BA16a16b,
     dnnl_BA16a32b,
     dnnl_BA16a64b,
+    dnnl_BA16a32b2a,
 };
 
 using dnnl_dims_t = int64_t[DNNL_MAX_NDIMS];
