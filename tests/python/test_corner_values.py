@@ -90,6 +90,13 @@ def test_gradient_of_logaddexp_at_infinity(dtype):
     np.testing.assert_array_equal(db, [0.5, 0, 1, 1])
 
 
+@pytest.mark.parametrize("with_logits", [True, False])
+def test_certain_class_costs_zero_without_a_sign(with_logits):
+    certain = [[200.0, 0.0]] if with_logits else [[1.0, 0.0]]
+    loss = F.nn.cross_entropy(Tensor(certain), Tensor([0]), with_logits=with_logits)
+    assert loss.item() == 0 and not np.signbit(loss.numpy())
+
+
 def test_gradient_of_expm1_far_below_zero():
     (dx,) = gradients(F.expm1, [-15, -8, 0, 2], dtype="float32")
     np.testing.assert_allclose(dx, np.exp([-15, -8, 0, 2]), rtol=1e-6)

@@ -113,10 +113,10 @@ def cross_entropy(
     logarithm = _mge.ops.softmax(pred, axis=axis, log=True) if with_logits else _mge.ops.log(pred)
     picked = _mge.ops.indexing_one_hot(logarithm, as_places(label), axis=axis)
     picked = _mge.ops.remove_axis(picked, axes=[axis])
-    if label_smooth == 0:
-        return _mge.ops.neg(picked)
-    uniform = _mge.ops.mul(mean(logarithm, axis), label_smooth)
-    return _mge.ops.neg(_mge.ops.add(_mge.ops.mul(picked, 1 - label_smooth), uniform))
+    if label_smooth != 0:
+        uniform = _mge.ops.mul(mean(logarithm, axis), label_smooth)
+        picked = _mge.ops.add(_mge.ops.mul(picked, 1 - label_smooth), uniform)
+    return _mge.ops.sub(0, picked)  # a certain class costs 0, not -0
 
 
 @_reduced
