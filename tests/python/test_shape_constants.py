@@ -61,6 +61,8 @@ CONSTANTS = {
     "int": (counted, "2 at "),
     "range": (unrolled, "2 at "),
     "module": (Pool(), "4 at ", "6 at "),
+    "window": (lambda x: F.max_pool2d(x, x.shape[2]), "4 at "),
+    "grid": (lambda x: F.adaptive_avg_pool2d(x, x.shape[2] // 2), "2 at "),
 }
 
 

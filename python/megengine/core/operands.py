@@ -40,7 +40,7 @@ def is_whole(value: Any) -> "TypeIs[int]":
     return isinstance(value, (int, np.integer))
 
 
-def pair(value: Pair, who: str, argument: str) -> tuple[int, int]:
+def pair(value: Pair | _mge.Tensor, who: str, argument: str) -> tuple[int, int]:
     """Two integers from one (used twice) or two.
 
     Raises:
@@ -170,7 +170,7 @@ def of_rank(who: str, rank: int, **operands: Any) -> None:
 
 
 def _several(value: Any, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
-    if is_whole(value):
+    if is_whole(value) or isinstance(value, _mge.Tensor) and not value.ndim:
         return (int(value),) * count
     if isinstance(value, (str, float, np.floating)):
         hint = "; k // 2 keeps the size for an odd kernel k and stride 1, 0 is PyTorch's 'valid'"

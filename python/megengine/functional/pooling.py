@@ -95,12 +95,6 @@ def avg_pool2d(
     )
 
 
-def _output_size(oshp: Any, who: str) -> tuple[int, int]:
-    if isinstance(oshp, _mge.Tensor):
-        oshp = oshp.tolist()
-    return pair(oshp, who, "oshp")
-
-
 def adaptive_max_pool2d(inp: Tensor, oshp: Pair | Tensor) -> Tensor:
     """Largest value of each cell of a grid laid over the image.
 
@@ -113,7 +107,7 @@ def adaptive_max_pool2d(inp: Tensor, oshp: Pair | Tensor) -> Tensor:
         >>> F.adaptive_max_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 1)
         Tensor([[[[3.]]]], device=xpux:0)
     """
-    height, width = _output_size(oshp, "adaptive_max_pool2d")
+    height, width = pair(oshp, "adaptive_max_pool2d", "oshp")
     return _pooled(_mge.ops.adaptive_max_pool2d, inp, height=height, width=width)
 
 
@@ -129,5 +123,5 @@ def adaptive_avg_pool2d(inp: Tensor, oshp: Pair | Tensor) -> Tensor:
         >>> F.adaptive_avg_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 1)
         Tensor([[[[1.5]]]], device=xpux:0)
     """
-    height, width = _output_size(oshp, "adaptive_avg_pool2d")
+    height, width = pair(oshp, "adaptive_avg_pool2d", "oshp")
     return _pooled(_mge.ops.adaptive_avg_pool2d, inp, height=height, width=width)
