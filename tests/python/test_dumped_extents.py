@@ -237,3 +237,55 @@ def test_split_refuses_other_sizes():
     inference = dumped(lambda x: F.split(x, 2, axis=3), TRACED)
     with pytest.raises(RuntimeError, match="split"):
         inference.run(images((1, 4, 5, 8)))
+
+
+def masked(x):
+    """Elements at a mask of fewer axes, read and written."""
+    y = x * 1
+    y[x[..., 0] > 0] = 7
+    return x[x[..., 0] > 0], y, x[:, x[0, ..., 0] > 0]
+
+
+def warped(x):
+    """Transformations to sizes that follow the image."""
+    affine = F.broadcast_to(Tensor([[1.0, 0.25, 1.0], [0.0, 1.0, 0.5]]), (x.shape[0], 2, 3))
+    perspective = F.broadcast_to(Tensor(np.eye(3, dtype=np.float32)), (x.shape[0], 3, 3))
+    last = F.transpose(x[:, :3], (0, 2, 3, 1))
+    return (
+        F.warp_affine(x, affine, x.shape[2:], format="NCHW"),
+        F.warp_affine(last, affine, (x.shape[2] * 2, 3)),
+        F.warp_perspective(x, perspective, (x.shape[3], x.shape[2])),
+        F.vision.rotate(x, 30),
+        F.vision.rotate(last, -90, format="NHWC", interp_mode="nearest"),
+    )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        masked,
+        warped,
+        lambda x: (F.non_zero(x > 0), *F.where(x > 1)),
+        lambda x: (*F.topk(x.flatten(), 1000), F.topk(x[0, 0], 6, kth_only=True)[0]),
+        lambda x: (F.eye(x.shape[2]), F.eye(x.shape[2], x.shape[3], dtype="int32")),
+        lambda x: (F.eye([2, x.shape[3]]), F.eye(x.shape[2:])),
+        lambda x: (F.layer_norm(x, (x.shape[3],), False), F.layer_norm(x, x.shape[2:], False)),
+    ],
+)
+@pytest.mark.parametrize("symbolic", [None, False, True])
+def test_what_follows_from_the_input(function, symbolic):
+    if symbolic is None:
+        check_sizes(function, atol=1e-5)
+        return
+    traced = trace(function, symbolic=symbolic)
+    for shape in (*OTHERS, OTHERS[1]):
+        got, wanted = (f(Tensor(images(shape))) for f in (traced, function))
+        for a, b in zip(got, wanted, strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-5, err_msg=str(shape))
+
+
+@pytest.mark.parametrize("pool", [F.avg_pool2d, F.max_pool2d])
+def test_window_of_the_size_of_the_image(pool):
+    x = Tensor(images((2, 3, 5, 5)))
+    for function in (lambda x: pool(x, x.shape[2]), lambda x: pool(x, Tensor(5), Tensor([2, 2]))):
+        np.testing.assert_array_equal(trace(function, symbolic=True)(x), pool(x, 5, 2))

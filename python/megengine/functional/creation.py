@@ -212,7 +212,8 @@ def eye(N: Any, M: int | None = None, *, dtype: Any = "float32", device: Any = N
     """A matrix with ones on the diagonal.
 
     Args:
-        N: number of rows; or both sizes as a pair or a vector.
+        N: number of rows; or both sizes as a pair or a vector. In a trace, sizes that are Tensors
+            follow the input.
         M: number of columns; None: as many as rows.
         dtype: dtype of the result.
         device: device of the result.
@@ -225,11 +226,14 @@ def eye(N: Any, M: int | None = None, *, dtype: Any = "float32", device: Any = N
         Tensor([[1. 0.]
          [0. 1.]], device=xpux:0)
     """
-    if M is None:
-        sizes: Any = known_or_symbolic(N.tolist() if isinstance(N, _mge.Tensor) else N, "eye")[0]
-        rows, columns = sizes if len(sizes) == 2 else (sizes[0], sizes[0])
-    else:
-        rows, columns = as_int(N, "eye", "N"), as_int(M, "eye", "M")
+    if M is not None:
+        N = (N, M)
+    sizes: Any
+    sizes, traced = known_or_symbolic(N, "eye")
+    if traced is not None:
+        out = _mge.ops.equal(arange(traced[0])[:, None], arange(traced[-1]))
+        return _placed(out.astype(_named(dtype)), device)
+    rows, columns = sizes if len(sizes) == 2 else (sizes[0], sizes[0])
     return _placed(_mge.ops.eye(n=rows, m=columns, dtype=_named(dtype)), device)
 
 

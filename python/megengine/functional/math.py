@@ -337,7 +337,7 @@ def topk(
     wanted = as_int(k, "topk", "k")
     return _mge.ops.topk(
         inp,
-        k=builtins.min(builtins.abs(wanted), inp._tuple_shape[-1]),
+        k=builtins.abs(wanted),
         descending=bool(descending) == (wanted >= 0),
         kth_only=bool(kth_only),
         no_sort=bool(no_sort),

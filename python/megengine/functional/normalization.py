@@ -259,13 +259,15 @@ def layer_norm(
         Tensor([[-1.  1.]], device=xpux:0)
     """
     _check_affine(affine, weight, bias, "layer_norm")
-    wanted: Any = known_or_symbolic(normalized_shape, "layer_norm")[0]
-    sizes = tuple(wanted)
+    wanted: Any
+    wanted, traced = known_or_symbolic(normalized_shape, "layer_norm")
     inp = as_tensor(inp)
-    if inp._tuple_shape[-len(sizes) :] != sizes:
+    axes = len(wanted) if traced is None else traced._tuple_shape[0]
+    sizes = inp._tuple_shape[-axes:] if wanted is None else tuple(wanted)
+    if inp._tuple_shape[-axes:] != sizes:
         raise RuntimeError(f"[layer_norm] the input must end in {sizes}, got {inp._tuple_shape}")
     factors = (weight, bias) if affine else (None, None)
-    return _mge.ops.layer_norm(inp, *factors, axes=len(sizes), epsilon=eps)[0]
+    return _mge.ops.layer_norm(inp, *factors, axes=axes, epsilon=eps)[0]
 
 
 def group_norm(

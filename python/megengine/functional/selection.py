@@ -182,7 +182,7 @@ def non_zero(condition: Tensor, as_tuple: bool = False) -> Tensor | tuple[Tensor
         raise TypeError(f"[non_zero] wants a Tensor, got {type(condition).__name__}")
     mask = condition if condition.dtype == np.bool_ else _mge.ops.not_equal(condition, 0)
     flat = _mge.ops.cond_take(mask, mask)[1]
-    found = unravel(flat, mask._tuple_shape)
+    found = unravel(flat, mask)
     if as_tuple:
         return tuple(found)
     columns = [_mge.ops.add_axis(f, axes=[1]) for f in found]

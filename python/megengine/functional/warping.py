@@ -8,10 +8,11 @@ import numpy as np
 
 from .. import _mge
 from ..core.nesting import array_of
-from ..core.operands import Operand, as_number, at_least, beside, height_and_width
-from ..core.tensor.shape_arguments import as_int
+from ..core.operands import Operand, as_number, at_least, beside, height_and_width, is_whole
+from ..core.tensor.extents import Extent, extent_argument, extents, known, reshaped_with
+from ..core.tensor.shaping import broadcast
 from ..tensor import Tensor
-from .creation import as_tensor, as_tensors
+from .creation import arange, as_tensor, as_tensors
 
 # Steps in a pixel that OpenCV distinguishes, and in the terms of an affine sum.
 _STEPS, _AFFINE_STEPS = 32, 1024
@@ -102,22 +103,32 @@ class _Sampler:
         return out
 
 
-def _size(out_shape: Any, who: str) -> tuple[int, int]:
-    if isinstance(out_shape, Tensor):
-        out_shape = out_shape.numpy().reshape(-1).tolist()
-    if isinstance(out_shape, (int, np.integer)):
+def _size(out_shape: Any, who: str) -> tuple[Extent, Extent]:
+    if is_whole(out_shape) or isinstance(out_shape, Tensor) and out_shape.size == 1:
         out_shape = (out_shape, out_shape)
     sizes = height_and_width(out_shape, who, "out_shape")
-    height, width = (as_int(n, who, "out_shape") for n in sizes)
-    at_least(who, 1, out_shape=(height, width))
+    height, width = (extent_argument(n, who, "out_shape") for n in sizes)
+    at_least(who, 1, out_shape=known((height, width)))
     return height, width
 
 
-def _homogeneous_places(height: int, width: int) -> np.ndarray:
+def _rows_and_columns(height: Extent, width: Extent) -> tuple[Any, Any]:
+    """(height, 1) and (1, width), float32: the numbers of rows and columns."""
+    if isinstance(height, int) and isinstance(width, int):
+        rows, columns = np.ogrid[:height, :width]
+        return rows.astype(np.float32), columns.astype(np.float32)
+    return arange(height)[:, None], arange(width)[None]
+
+
+def _homogeneous_places(height: Extent, width: Extent) -> Operand:
     """(1, height * width, 3): column, row and 1 of every pixel."""
-    rows, columns = np.mgrid[:height, :width].astype(np.float32)
-    places = np.stack([columns, rows, np.ones_like(rows)], axis=-1)
-    return places.reshape(1, height * width, 3)
+    rows, columns = _rows_and_columns(height, width)
+    rows, columns = rows + 0 * columns, columns + 0 * rows
+    parts = (columns, rows, 0 * rows + 1)
+    if isinstance(rows, np.ndarray):
+        return np.stack(parts, axis=-1).reshape(1, -1, 3)
+    places = _mge.ops.concat(*(_mge.ops.add_axis(p, axes=[2]) for p in parts), axis=2)
+    return _mge.ops.reshape(places, shape=[1, -1, 3])
 
 
 def _is_in_steps(inp: Tensor, format: str) -> bool:
@@ -126,13 +137,13 @@ def _is_in_steps(inp: Tensor, format: str) -> bool:
     return is_known and format == "NHWC" and inp.ndim == 4 and inp._tuple_shape[3] <= 3
 
 
-def _affine_steps(mat: Tensor, height: int, width: int, is_nearest: bool) -> Tensor:
+def _affine_steps(mat: Tensor, height: Extent, width: Extent, is_nearest: bool) -> Tensor:
     """(N, height, width, 2): columns and rows are rounded each for itself before they are added."""
-    columns, rows = np.ogrid[:width, :height]
+    rows, columns = _rows_and_columns(height, width)
     matrices = _mge.ops.reshape(mat.detach(), shape=[-1, 1, 1, 2, 3])
     across, down, shift = (matrices[..., i] for i in range(3))
-    across = across * columns.astype(np.float32)[None, None]
-    down = down * rows.astype(np.float32).reshape(1, height, 1, 1) + shift
+    across = across * columns[None, ..., None]
+    down = down * rows[None, ..., None] + shift
     kept = 1 if is_nearest else _STEPS
     terms = (_mge.ops.round_to_even(term * float(_AFFINE_STEPS)) for term in (across, down))
     sums = _mge.ops.add(_mge.ops.add(*terms), _AFFINE_STEPS / kept / 2)
@@ -180,9 +191,9 @@ def warp_affine(
     return _affine(inp, places, format, sampler)
 
 
-def _affine_places(mat: Tensor, height: int, width: int) -> Tensor:
+def _affine_places(mat: Tensor, height: Extent, width: Extent) -> Tensor:
     places = _mge.ops.matmul(_homogeneous_places(height, width), mat, transpose_b=True)
-    return _mge.ops.reshape(places, shape=[-1, height, width, 2])
+    return reshaped_with(places, [-1, height, width, 2])
 
 
 def _affine(inp: Tensor, places: Tensor, format: str, sampler: _Sampler) -> Tensor:
@@ -234,7 +245,7 @@ def warp_perspective(
         inp = inp.astype("float32")
     places = _mge.ops.matmul(_homogeneous_places(height, width), mat, transpose_b=True)
     places = _mge.ops.div(places[:, :, :2], places[:, :, 2:])
-    places = _mge.ops.reshape(places, shape=[-1, height, width, 2])
+    places = reshaped_with(places, [-1, height, width, 2])
     image: Any = mat_idx
     if mat_idx is not None and not isinstance(mat_idx, Tensor):
         image = array_of(mat_idx, who, np.int32)
@@ -266,17 +277,19 @@ def rotate(
     """
     inp = as_tensor(inp)
     assert inp.ndim == 4, f"[rotate] the input must have rank 4, got {inp.ndim}"
-    shape = inp._tuple_shape
-    height, width = shape[1:3] if format == "NHWC" else shape[2:]
+    format = _layout(format, "rotate")
+    images, *sizes = extents(inp, 0)
+    height, width = sizes[:2] if format == "NHWC" else sizes[1:]
     turn = np.deg2rad(as_number(angle, "rotate", "angle"))
     # Quarters of a turn to the last bit: other cosines of them are not 0.
-    cos, sin = (np.round(v, 15) for v in (np.cos(turn), np.sin(turn)))
-    middle = np.array([(width - 1) / 2, (height - 1) / 2])
-    # A pixel of the result comes from where the turn back leads, about the middle.
-    back = np.array([[cos, -sin], [sin, cos]])
-    matrix = np.concatenate([back, (middle - back @ middle)[:, None]], axis=1)
+    cos, sin = (float(np.round(v, 15)) for v in (np.cos(turn), np.sin(turn)))
+    middle = ((width - 1) / 2, (height - 1) / 2)
     with beside(inp):
-        mat = Tensor(np.repeat(matrix[None].astype(np.float32), shape[0], axis=0))
+        rows, columns = arange(height)[:, None] - middle[1], arange(width)[None] - middle[0]
+    # A pixel of the result comes from where the turn back leads, about the middle.
+    across = columns * cos - rows * sin + middle[0]
+    down = columns * sin + rows * cos + middle[1]
+    places = _mge.ops.concat(*(_mge.ops.add_axis(p, axes=[2]) for p in (across, down)), axis=2)
+    places = broadcast(places, (images, height, width, 2))
     mode = "linear" if str(interp_mode).lower() == "bilinear" else interp_mode
-    sampler = _Sampler("constant", 0.0, mode, "rotate")
-    return _affine(inp, _affine_places(mat, height, width), _layout(format, "rotate"), sampler)
+    return _affine(inp, places, format, _Sampler("constant", 0.0, mode, "rotate"))

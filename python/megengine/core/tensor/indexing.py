@@ -23,6 +23,7 @@ from ..operands import beside
 from ..quantised import converted
 from ..tracing_state import is_recorded
 from .dtype import is_dtype_equal, is_integer
+from .extents import extents
 
 ABSENT_BOUND = -(2**63)  # a slice bound that was not given
 _MAX_RANK = 7
@@ -341,7 +342,7 @@ def _mask_to_arrays(mask: Any) -> list[Any]:
     """One int32 index array per axis of a bool array."""
     if isinstance(mask, np.ndarray):
         return [a.astype(np.int32) for a in np.nonzero(mask)]
-    return unravel(_flat_mask(mask), mask._tuple_shape)
+    return unravel(_flat_mask(mask), mask)
 
 
 def _flat_mask(mask: Any) -> Any:
@@ -351,10 +352,10 @@ def _flat_mask(mask: Any) -> Any:
     return _mge.ops.cond_take(mask, mask)[1]
 
 
-def unravel(flat: Any, shape: tuple[int, ...]) -> list[Any]:
-    """Index along each axis, from indices into the flattened array."""
+def unravel(flat: Any, x: Tensor) -> list[Any]:
+    """Indices along each axis of ``x``, from indices into the flattened ``x``."""
     arrays = []
-    for size in reversed(shape[1:]):
+    for size in reversed(extents(x, 1)):
         arrays.append(_mge.ops.mod(flat, size))
         flat = _mge.ops.floor_div(flat, size)
     return [flat, *reversed(arrays)]
