@@ -30,7 +30,7 @@ Prepared prepare(const PrepareContext& context) {
 // Far outside of every image, but small enough to calculate with. NaN comes out as the lowest.
 int64_t whole_pixel(double v) {
     constexpr double far_away = 1 << 30;
-    return int64_t(std::floor((v > -far_away ? std::min(v, far_away) : -far_away) + 0.5));
+    return int64_t(std::round(v > -far_away ? std::min(v, far_away) : -far_away));
 }
 
 struct Cell {

@@ -10,7 +10,7 @@ namespace {
 MGE_DEVICE int64_t whole_pixel(double v) {
     constexpr double far_away = 1 << 30;
     double near = v > -far_away ? (v < far_away ? v : far_away) : -far_away;
-    return int64_t(::floor(near + 0.5));
+    return int64_t(::round(near));
 }
 
 // A range of pixels; empty if it ends before it begins.

@@ -159,6 +159,9 @@ TEST(RoiPool2d, MatchesTheFormula) {
     EXPECT_THAT(values_of(largest), testing::ElementsAre(3, 4, 0, 0));
     Tensor mean = ops::roi_pool2d(x, region, {.mode = RoiPoolMode::average});
     EXPECT_THAT(values_of(mean), testing::ElementsAre(2, 0));
+    // Half a pixel is rounded away from zero, so this region begins at (-1, -1).
+    Tensor edge = ops::roi_pool2d(x, tensor_of<float>({1, 5}, {0, -0.5, -0.5, 1, 1}), {.height = 3});
+    EXPECT_THAT(values_of(edge), testing::ElementsAre(0, 1, 4));
     expect_user_error(ErrorClass::runtime, "[roi_pool2d] regions must have shape (R, 5), got (1, 1, 2, 3)",
                       [&] { ops::roi_pool2d(x, x); });
 }
