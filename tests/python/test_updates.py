@@ -222,6 +222,16 @@ def test_views_copies_and_arrays_keep_their_values():
     np.testing.assert_array_equal(y.numpy(), [4, 4])
 
 
+@pytest.mark.parametrize("function", [lambda x: F.tile(x, (1,)), lambda x: F.roll(x, 3, 0)])
+def test_functions_that_move_nothing_give_another_tensor(function):
+    x = Tensor([1.0, 2.0, 3.0])
+    with GradManager().attach(x) as manager:
+        y = function(x)
+        manager.backward(y)
+    y += 1
+    assert x.tolist() == [1, 2, 3] and x.grad.tolist() == [1, 1, 1]
+
+
 def test_a_wrong_assignment_changes_nothing():
     x = Tensor([1.0, 2.0])
     with pytest.raises(ValueError):

@@ -420,7 +420,7 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
             wide: list[Any] = [None] * axis + [count] + [None] * (rank - axis)
             copies = broadcast_to(expand_dims(out, axis), wide)
             out = _mge.ops.flatten(copies, start=axis, end=axis + 1)
-    return out
+    return copy(inp) if out is inp else out
 
 
 @with_hints
@@ -460,6 +460,7 @@ def roll(
     assert len(shifts) == len(axes), (
         f"[roll] {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis', 'axes')}"
     )
+    out = inp
     for s, a in zip(shifts, axes, strict=True):
         assert -inp.ndim <= a < inp.ndim, f"[roll] axis {a} is out of range for rank {inp.ndim}"
         size = inp._tuple_shape[a]
@@ -470,9 +471,10 @@ def roll(
         cut = -(int(s) % (extent(inp, a % inp.ndim) if follows else size))
         if follows or cut:
             before = (slice(None),) * (a % inp.ndim)
-            front, back = inp[(*before, slice(cut, None))], inp[(*before, slice(None, cut))]
-            inp = concat([front, back], a)
-    return inp
+            front, back = out[(*before, slice(cut, None))], out[(*before, slice(None, cut))]
+            out = concat([front, back], a)
+    # As in MegEngine, only shifts of 0 give the Tensor itself.
+    return copy(inp) if out is inp and any(shifts) else out
 
 
 def diag(inp: Tensor, k: int = 0) -> Tensor:
