@@ -90,6 +90,20 @@ TEST(FoldConstants, FoldsValuesDerivedFromShapes) {
     expect_rewrite(fold_constants, {f32({5, 7})}, before, after);
 }
 
+TEST(FoldConstants, DropsChecksThatHold) {
+    auto folded = [](float expected, bool verbose) {
+        Graph graph = record({f32({5, 7})}, [&](const Tensors& x) {
+            Tensor size = ops::convert(ops::shape_of(x[0], {.axis = 1}), {.dtype = DType::f32});
+            ops::assert_equal(constant({1}, {expected}), size, {.verbose = verbose});
+            return Tensors{ops::neg(x[0])};
+        });
+        return fold_constants(graph, {}).nodes().size();
+    };
+    EXPECT_EQ(folded(7, false), 1u);
+    EXPECT_EQ(folded(7, true), 2u) << "it prints";
+    EXPECT_EQ(folded(8, false), 2u) << "the run reports it";
+}
+
 TEST(FoldConstants, DoesNotFoldGrowingResults) {
     Body body = [](const Tensors& x) {
         return Tensors{ops::add(x[0], ops::full({.shape = {1000, 1000}, .value = 1}))};
