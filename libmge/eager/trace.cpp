@@ -10,6 +10,7 @@
 #include "libmge/eager/tape.h"
 #include "libmge/graph/builder.h"
 #include "libmge/graph/inner_graph.h"
+#include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/move/to_device.h"
 #include "libmge/tensor/borrowed.h"
 
@@ -315,6 +316,20 @@ std::vector<int> Trace::shape_arguments(const Tensor& tensor) {
     return {arguments.begin(), arguments.end()};
 }
 
+void Trace::keep_value(const Tensor& tensor, std::string claim) {
+    Trace* trace = running_trace;
+    if (!trace || trace->recorded_) return;
+    int variable = -1;
+    if (tensor.is_symbolic() && tensor.impl()->symbol_owner == trace)
+        variable = tensor.impl()->symbol;
+    else if (auto it = trace->ids_.find(tensor.impl()); it != trace->ids_.end())
+        variable = it->second;
+    auto is_same = [&](auto& kept) { return kept.variable == variable; };
+    if (variable < 0 || std::ranges::any_of(trace->kept_values_, is_same)) return;
+    if (Tensor value = trace->present_[size_t(variable)].known)
+        trace->kept_values_.push_back({variable, value, std::move(claim)});
+}
+
 void Trace::lose_values() {
     for (auto& present : present_) {
         auto lose = [](const Tensor& handle) {
@@ -381,9 +396,11 @@ public:
             }
     }
 
-    Graph run() && {
+    Graph run(bool checks_kept_values) && {
         for (size_t i = 0; i < values_.size(); ++i) values_[i] = from_outside(trace_.variables_[i]);
         for (auto& step : trace_.steps_) add(step);
+        for (auto& kept : trace_.kept_values_)
+            if (checks_kept_values) add_check(kept);
         Tensors outputs;
         for (int output : trace_.outputs_) outputs.push_back(value_of(output));
         builder_.set_outputs(outputs);
@@ -426,6 +443,13 @@ private:
         }
     }
 
+    void add_check(const KeptValue& kept) {
+        DeviceId place = exported(trace_.variables_[size_t(kept.variable)].device);
+        Tensor expected = builder_.symbol(builder_.graph().add_constant(kept.value, {}, place));
+        ops::AssertEqual::Params params{.max_error = 0, .claim = kept.claim};
+        builder_.apply(ops::AssertEqual::info, &params, {{expected, value_of(kept.variable)}});
+    }
+
     // Sets the device of a value that has no inputs.
     Tensor put(const Tensor& symbol, DeviceId place) {
         ValueId id = symbol.impl()->symbol;
@@ -440,9 +464,9 @@ private:
     DeviceId home_;
 };
 
-Graph Trace::graph(const TensorNames& names) const {
+Graph Trace::graph(const TensorNames& names, bool checks_kept_values) const {
     if (!recorded_) throw UserError("nothing was traced yet: call the function first");
-    return Export(*this, names).run();
+    return Export(*this, names).run(checks_kept_values);
 }
 
 // Work outside of the trace may have replaced any earlier value, in this call or another one. Later uses of

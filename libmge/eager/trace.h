@@ -53,9 +53,9 @@ public:
     // The number of operators recorded so far: the nodes of graph(), in order.
     size_t step_count() const { return steps_.size(); }
     // Returns the whole recording. Its inputs are the arguments, its outputs the results of the function.
-    // Constants are named by `names`. Throws UserError if there is no recording, or if it uses external
-    // tensors that are not constants.
-    Graph graph(const TensorNames& names = {}) const;
+    // Constants are named by `names`. Checks of the kept values (keep_value()) come last, if they are wanted.
+    // Throws UserError if there is no recording, or if it uses external tensors that are not constants.
+    Graph graph(const TensorNames& names = {}, bool checks_kept_values = false) const;
 
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override;
     Tensor alias(const Tensor& tensor) override;
@@ -66,6 +66,9 @@ public:
     // Returns the argument numbers, of the function that runs on this thread, whose shapes determine the
     // value before any run. Empty if shapes do not determine it.
     static std::vector<int> shape_arguments(const Tensor& tensor);
+    // The recording is only valid while the tensor, whose value shapes determine, keeps its present value.
+    // The error message for another value begins with `claim`.
+    static void keep_value(const Tensor& tensor, std::string claim);
 
     // Suspends the trace of this thread (returns nullptr if there is none), and resumes it. Earlier values
     // become external values then, unless they become constants.
@@ -89,6 +92,11 @@ private:
         std::shared_ptr<const void> params;
         std::vector<int> inputs;  // -1: absent
         std::vector<int> outputs;
+    };
+    struct KeptValue {
+        int variable;
+        Tensor value;  // on the host
+        std::string claim;
     };
     // A variable in the present call.
     struct Present {
@@ -144,6 +152,7 @@ private:
     std::vector<Variable> variables_;
     std::vector<Step> steps_;
     std::vector<int> outputs_;
+    std::vector<KeptValue> kept_values_;
     size_t argument_count_ = 0;
     std::vector<std::unique_ptr<Segment>> segments_;
 

@@ -279,14 +279,12 @@ TensorNames tensor_names(nb::handle list) {
     return names;
 }
 
-std::shared_ptr<LoadedModel> recording_as_model(const Trace& trace,
-                                                const std::vector<std::string>& input_names,
-                                                const std::vector<std::string>& output_names,
-                                                const std::map<std::string, std::string>& metadata,
-                                                const nb::dict& given, bool training,
-                                                std::tuple<int, bool, bool> kept, NameScopes scopes,
-                                                nb::handle tensors, bool separates_biases) {
-    Graph graph = trace.graph(tensor_names(tensors));
+std::shared_ptr<LoadedModel> recording_as_model(
+    const Trace& trace, const std::vector<std::string>& input_names,
+    const std::vector<std::string>& output_names, const std::map<std::string, std::string>& metadata,
+    const nb::dict& given, bool training, std::tuple<int, bool, bool> kept, NameScopes scopes,
+    nb::handle tensors, bool separates_biases, bool checks_kept_values) {
+    Graph graph = trace.graph(tensor_names(tensors), checks_kept_values);
     if (separates_biases) graph = separate_biases(graph, scopes);
     name_recorded(graph, scopes);
     auto [values, operators, constants] = kept;
@@ -588,6 +586,14 @@ void add_functions(nb::module_& module) {
         "Returns the numbers of the arguments of the traced function whose shapes determine the value of "
         "the Tensor.");
     module.def(
+        "keep_value",
+        [](nb::handle object, std::string claim) {
+            Trace::keep_value(tensor_argument(object, "keep_value"), std::move(claim));
+        },
+        nb::arg("tensor"), nb::arg("claim"),
+        "Notes that the recording is only valid while the Tensor, whose value shapes determine, keeps its "
+        "value. The error message for another value begins with `claim`.");
+    module.def(
         "resume_trace",
         [](nb::handle trace) {
             if (trace.is_none()) return;
@@ -641,14 +647,14 @@ void add_trace(PyObject* module_object) {
              nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("options") = nb::dict(),
              nb::arg("training") = false, nb::arg("kept") = std::tuple(1, false, false),
              nb::arg("scopes") = NameScopes(), nb::arg("tensors") = nb::list(),
-             nb::arg("separates_biases") = false,
+             nb::arg("separates_biases") = false, nb::arg("checks_kept_values") = false,
              "Returns the recording as a Model. An empty list of output names selects the names of the "
              "operators. options: compile options by name (list_options) that the model stores; "
              "f16_io_comp and f16_io_f32_comp are applied at once. training: keeps batch normalisations in "
              "training mode. kept: which values (2: all), operators and constants get names, made from the "
              "modules that ran (scopes, by step) and their tensors. separates_biases: a convolution or "
-             "product "
-             "with a bias becomes two operators.");
+             "product with a bias becomes two operators. checks_kept_values: the model refuses shapes for "
+             "which the values of keep_value are others.");
     add_model(module);
     add_reading(module);
     add_functions(module);

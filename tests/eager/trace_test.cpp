@@ -195,6 +195,28 @@ TEST(Trace, ReturnsTheWholeGraph) {
     EXPECT_THAT(values_of(Executable(graph, {}).run({&x, 1})[0]), ElementsAre(10, 18));
 }
 
+TEST(Trace, ChecksKeptValuesInItsGraph) {
+    Trace trace(TraceOptions{.capture_as_const = true});
+    call(
+        trace,
+        [](const Tensor& x) {
+            for (int i = 0; i < 2; ++i) Trace::keep_value(ops::shape_of(x, {.axis = 0}), "the size is fixed");
+            Trace::keep_value(x, "shapes do not determine it");
+            return ops::neg(x);
+        },
+        vector_of({1, 1}));
+    Tensor same = vector_of({5, 6}), longer = vector_of({5, 6, 7});
+    Executable unchecked(trace.graph(), {}), checked(trace.graph({}, true), {});
+    EXPECT_THAT(values_of(unchecked.run({&longer, 1})[0]), ElementsAre(-5, -6, -7));
+    EXPECT_THAT(values_of(checked.run({&same, 1})[0]), ElementsAre(-5, -6));
+    try {
+        checked.run({&longer, 1});
+        ADD_FAILURE() << "another size";
+    } catch (const UserError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("the size is fixed, got 3"));
+    }
+}
+
 TEST(Trace, RefusesAGraphWithUnknownTensors) {
     Trace trace{TraceOptions{}};
     EXPECT_THROW(trace.graph(), UserError);

@@ -59,7 +59,7 @@ WITHOUT_EFFECT = {
 }
 
 
-# Metadata with which a model refuses other shapes than it was dumped with.
+# Metadata with which an ONNX model, which has no checks, gets the shapes it was dumped with.
 FIXED_SHAPES = {"load_and_run.const_shape": "true"}
 
 
@@ -171,9 +171,13 @@ def dump(
     names = kept_names(keep_var_name, is_onnx or keep_opr_name, is_onnx or keep_param_name)
     options = optimisations(kwargs, optimize_for_inference)
     stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
-    stored |= _fixed_shapes(traced._names.shape_constants, input_names)
+    if traced._names.shape_constants:
+        _warn_of_numbers(traced._names.shape_constants, input_names)
+        stored |= FIXED_SHAPES if is_onnx else {}
     separates = not (optimize_for_inference or is_onnx)
-    model = traced.to_model(input_names, results, stored, options, training, names, separates)
+    model = traced.to_model(
+        input_names, results, stored, options, training, names, separates, not is_onnx
+    )
     if optimize_for_inference and not (no_change_graph or training or is_onnx):
         model.fold_batch_norms()
     reading = Reading(repeat, input_transform, resize_input)
@@ -207,19 +211,15 @@ def _add_test_cases(
         model.add_test_case(name, [Tensor(array) for array in arrays], has_outputs, error)
 
 
-def _fixed_shapes(constants, input_names: list[str]) -> dict[str, str]:
-    """Warns of numbers made of shapes; metadata with which readers refuse other shapes."""
-    if not constants:
-        return {}
+def _warn_of_numbers(constants, input_names: list[str]) -> None:
     names = sorted({input_names[at] for constant in constants for at in constant.arguments})
     numbers = ", ".join(f"{constant.value} at {constant.place}" for constant in constants[:5])
     more = f" and {len(constants) - 5} more" if len(constants) > 5 else ""
     warnings.warn(
         f"[dump] the function turned shapes of {', '.join(names)} into numbers, which are"
-        f" constants of the model: {numbers}{more}. The model refuses inputs of other shapes",
+        f" constants of the model: {numbers}{more}. The model refuses shapes that give others",
         stacklevel=3,
     )
-    return FIXED_SHAPES
 
 
 def write_model(

@@ -53,7 +53,8 @@ class RecordedNames:
         self.scopes.append((self._trace.step_count, path))
 
     def noted(self, tensor: Tensor, read: Callable[[], int]) -> int:
-        """Reads a number, and records it if it depends on the arguments' shapes.
+        """Reads a number. One that depends on the arguments' shapes is recorded, and models refuse
+        shapes for which it is another.
 
         Args:
             tensor: the value of the function that the number is.
@@ -66,6 +67,8 @@ class RecordedNames:
             constant = ShapeConstant(arguments, value, _place_of_caller())
             if constant not in self.shape_constants:
                 self.shape_constants.append(constant)
+            place = os.path.basename(constant.place)  # models do not contain paths
+            _mge.keep_value(tensor, f"{value} at {place} is a constant of the model")
         return value
 
     def add(self, tensors, path: str) -> None:

@@ -354,6 +354,7 @@ class trace:
         training=False,
         kept=(1, False, False),
         separates_biases=False,
+        checks_kept_values=True,
     ):
         """The recording as a ``_mge.Model``; without output names, those of the operators.
 
@@ -375,6 +376,7 @@ class trace:
             self._names.scopes,
             self._names.tensors,
             separates_biases,
+            checks_kept_values,
         )
 
     dump = dump
