@@ -116,6 +116,10 @@ class Tensor(_mge.Tensor):
         names = state.names
         return super().__index__() if names is None else names.noted(self, super().__index__)
 
+    def __float__(self) -> float:
+        names = state.names
+        return super().__float__() if names is None else names.noted(self, super().__float__)
+
     def __trunc__(self):
         raise NotImplementedError("[Tensor] math.trunc is not defined; use F.floor or F.ceil")
 

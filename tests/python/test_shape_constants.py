@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes that a traced function turns into numbers, which dump reports and the model keeps."""
 
+import math
 import warnings
 
 import numpy as np
@@ -65,6 +66,8 @@ CONSTANTS = {
     "module": (Pool(), [4, 6], [TALL, NARROW]),
     "window": (lambda x: F.max_pool2d(x, x.shape[2]), [4], [TALL]),
     "grid": (lambda x: F.adaptive_avg_pool2d(x, x.shape[2] // 2), [2], [TALL]),
+    "float": (lambda x: x.sum() / float(x.shape[0]), [2.0], [ONE]),
+    "root": (lambda x: x / math.sqrt(x.shape[3]), [6.0], [NARROW]),
     "channels": (lambda x: x.reshape(-1, int(x.shape[1]) * 2), [3], []),
 }
 

@@ -7,7 +7,7 @@ Also which shapes the function turned into numbers, and where.
 import os
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .. import _mge
 from ..tensor import Tensor
@@ -15,11 +15,14 @@ from ..tensor import Tensor
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+_Number = TypeVar("_Number", int, float)
+
+
 class ShapeConstant(NamedTuple):
     """A number that the recorded function took from the shapes of arguments."""
 
     arguments: tuple[int, ...]  # by number
-    value: int
+    value: int | float
     place: str  # "file:line" of the code that calls this package
 
 
@@ -52,7 +55,7 @@ class RecordedNames:
         """Subsequent operators belong to the module of this path."""
         self.scopes.append((self._trace.step_count, path))
 
-    def noted(self, tensor: Tensor, read: Callable[[], int]) -> int:
+    def noted(self, tensor: Tensor, read: Callable[[], _Number]) -> _Number:
         """Reads a number. One that depends on the arguments' shapes is recorded, and models refuse
         shapes for which it is another.
 
