@@ -48,7 +48,8 @@ Bf16Tile tile_at(const Bf16Product& p, const Bf16Operands& o, const TilePixels& 
             .y_stride = p.columns};
 }
 
-// A thread's unit of work. While a block is multiplied with the first chunk, the next one is fetched.
+// A thread's unit of work. While a block is multiplied with the first chunk, or with any if the weight does
+// not stay near, the next one is fetched.
 void multiply_share(const Bf16Product& p, const Bf16Operands& o, Share tiles, Share blocks) {
     const int64_t block_size = bf16_columns * p.k();
     const int64_t weight_bytes = (blocks.end - blocks.begin) * block_size * int64_t(sizeof(uint16_t));
@@ -60,7 +61,7 @@ void multiply_share(const Bf16Product& p, const Bf16Operands& o, Share tiles, Sh
     int64_t rows = 0, first_rows = 0;  // that the tiles are prepared for
     for (Share chunk{tiles.begin, tiles.begin}; chunk.begin < tiles.end; chunk.begin = chunk.end) {
         chunk.end = std::min(tiles.end, chunk.begin + fit);
-        const bool is_first = chunk.begin == tiles.begin;
+        const bool is_fetched = chunk.begin == tiles.begin || weight_bytes > far_bytes;
         const int64_t count = chunk.end - chunk.begin, slice = block_size / count;
         const int64_t step = bf16_columns * p.depth * int64_t(sizeof(uint16_t)) / count;
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
@@ -69,7 +70,7 @@ void multiply_share(const Bf16Product& p, const Bf16Operands& o, Share tiles, Sh
             for (int64_t i = 0; i < count; ++i, walk.advance(), next += slice) {
                 Bf16Tile tile = tile_at(p, o, walk.pixels(), block);
                 tile.next = next;
-                tile.next_step = is_first ? step : 0;
+                tile.next_step = is_fetched ? step : 0;
                 if (rows != tile.rows || first_rows != tile.first_rows) begin_bf16(tile);
                 rows = tile.rows;
                 first_rows = tile.first_rows;
