@@ -138,7 +138,7 @@ constexpr ParamsType params_type(uint64_t (*hash)(const void*)) {
     return {
         +[]() -> std::shared_ptr<void> { return std::make_shared<P>(); },
         +[](const void* p) -> std::shared_ptr<const void> {
-            return std::make_shared<const P>(*static_cast<const P*>(p));
+            return std::make_shared<P>(*static_cast<const P*>(p));
         },
         +[](const void* a, const void* b) { return *static_cast<const P*>(a) == *static_cast<const P*>(b); },
         hash};
@@ -151,6 +151,15 @@ uint64_t hash_params(const void* params) {
     std::apply([&](auto... f) { ((seed = hash_mix(seed, hash_param(p.*(decltype(f)::member)))), ...); },
                O::fields);
     return seed;
+}
+
+// O::infer with checks, compiled once for all operators.
+[[gnu::noinline]] inline TensorSpecs infer_checked(const OpInfo& op, const void* params, Specs in,
+                                                   TensorSpecs (*infer)(const void* params, Specs in)) {
+    check_dtypes(op, in);
+    TensorSpecs out = infer(params, in);
+    check_dtypes(op, out);
+    return out;
 }
 
 template <OpDefinition O>
@@ -167,10 +176,9 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
     if constexpr (HasVersion<O>) info.version = O::version;
     if constexpr (HasInPlace<O>) info.in_place = O::in_place;
     info.infer = +[](const void* p, Specs in) {
-        check_dtypes(O::info, in);
-        TensorSpecs out = O::infer(*static_cast<const P*>(p), in);
-        check_dtypes(O::info, out);
-        return out;
+        return infer_checked(
+            O::info, p, in,
+            +[](const void* params, Specs specs) { return O::infer(*static_cast<const P*>(params), specs); });
     };
     if constexpr (Differentiable<O>)
         info.gradient = +[](const GradientArguments& a) { return O::gradient(GradientContext<P>(a)); };
@@ -182,7 +190,7 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
         };
     if constexpr (Resolvable<O>)
         info.resolve = +[](const void* p, std::span<const Tensor> values) -> std::shared_ptr<const void> {
-            return std::make_shared<const P>(O::resolve(*static_cast<const P*>(p), values));
+            return std::make_shared<P>(O::resolve(*static_cast<const P*>(p), values));
         };
     add_facts<O>(info);
     return info;
