@@ -3,6 +3,8 @@
 // A functor of kernel/scalar as plain loops: over rows for integers and bools, element by element for
 // references. The compiler may vectorise the former for the baseline instruction set.
 
+#include <algorithm>
+
 #include "libmge/kernel/cpu/rows/rows.h"
 #include "libmge/kernel/cpu/scalar.h"
 
@@ -51,7 +53,7 @@ void scalar_unary_rows(const Rows& r) {
         const T* x = r.input<T>(0, row);
         auto* y = r.output<decltype(stored<T>(f(load_scalar(T()))))>(row);
         if (r.is_scalar[0])
-            for (int64_t i = 0; i < r.n; ++i) y[i] = stored<T>(f(load_scalar(*x)));
+            std::fill_n(y, r.n, stored<T>(f(load_scalar(*x))));
         else
             for (int64_t i = 0; i < r.n; ++i) y[i] = stored<T>(f(load_scalar(x[i])));
     }
@@ -65,7 +67,7 @@ void scalar_binary_rows(const Rows& r) {
         auto* y = r.output<decltype(stored<T>(f(load_scalar(T()), load_scalar(T()))))>(row);
         auto first_a = load_scalar(*a), first_b = load_scalar(*b);
         if (r.is_scalar[0] && r.is_scalar[1])
-            for (int64_t i = 0; i < r.n; ++i) y[i] = stored<T>(f(first_a, first_b));
+            std::fill_n(y, r.n, stored<T>(f(first_a, first_b)));
         else if (r.is_scalar[0])
             for (int64_t i = 0; i < r.n; ++i) y[i] = stored<T>(f(first_a, load_scalar(b[i])));
         else if (r.is_scalar[1])

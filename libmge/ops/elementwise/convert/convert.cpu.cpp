@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/convert/convert.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "libmge/kernel/cpu/rows/half.h"
@@ -65,7 +66,7 @@ void convert_rows(const cpu::Rows& r) {
         if (!r.is_scalar[0] || r.n == 1)
             convert_run(x, y, r.n);
         else
-            for (int64_t i = 0; i < r.n; ++i) y[i] = convert_value<To>(*x);
+            std::fill_n(y, r.n, convert_value<To>(*x));
     }
 }
 
