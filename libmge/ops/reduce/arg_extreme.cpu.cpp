@@ -36,9 +36,25 @@ bool is_better(V candidate, V best) {
     return kind == Reduction::max ? candidate > best : candidate < best;
 }
 
+// The value by vectors first, then its place.
+template <Reduction kind>
+int32_t search_run(const float* x, int64_t length) {
+    static const auto extreme = cpu::reduce_f32(kind).run;
+    float best = extreme(x, length);
+    const float* at = best == best ? std::find(x, x + length, best)
+                                   : std::find_if(x, x + length, [](float v) { return v != v; });
+    return int32_t(at - x);
+}
+
 template <Reduction kind, class T>
-void search_tile(const T* x, int64_t length, int64_t stride, int64_t n, int32_t* y) {
+void search_tile(const void* from, int64_t length, int64_t stride, int64_t n, int32_t* y) {
     using V = decltype(cpu::ScalarOf<T>::v);
+    auto* x = static_cast<const T*>(from);
+    if constexpr (std::is_same_v<T, float>)
+        if (stride == 1) {
+            *y = search_run<kind>(x, length);
+            return;
+        }
     V best[tile];
     for (int64_t i = 0; i < n; ++i) {
         best[i] = V(x[i]);
@@ -53,36 +69,22 @@ void search_tile(const T* x, int64_t length, int64_t stride, int64_t n, int32_t*
         }
 }
 
-// The value by vectors first, then its place.
-template <Reduction kind>
-int32_t search_run(const float* x, int64_t length) {
-    static const auto extreme = cpu::reduce_f32(kind).run;
-    float best = extreme(x, length);
-    const float* at = best == best ? std::find(x, x + length, best)
-                                   : std::find_if(x, x + length, [](float v) { return v != v; });
-    return int32_t(at - x);
-}
-
 template <Reduction kind>
 void run_search(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<Search>();
-    dispatch_dtype(s.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
-        int64_t tiles = (s.inner + tile - 1) / tile;
-        par_for(launch.threads, s.outer * tiles, std::max<int64_t>(1, parallel_grain / s.length),
-                [&](int64_t begin, int64_t end) {
-                    for (int64_t unit = begin; unit < end; ++unit) {
-                        int64_t outer = unit / tiles, column = unit % tiles * tile;
-                        const T* x = launch.in<T>(0) + outer * s.length * s.inner + column;
-                        int32_t* y = launch.out<int32_t>(0) + outer * s.inner + column;
-                        if constexpr (std::is_same_v<T, float>)
-                            if (s.inner == 1) {
-                                *y = search_run<kind>(x, s.length);
-                                continue;
-                            }
-                        search_tile<kind>(x, s.length, s.inner, std::min(tile, s.inner - column), y);
-                    }
-                });
-    });
+    auto search = search_tile<kind, float>;
+    dispatch_dtype(s.dtype, AllTypes{},
+                   [&]<class T>(std::type_identity<T>) { search = search_tile<kind, T>; });
+    int64_t tiles = (s.inner + tile - 1) / tile, size = int64_t(size_of(s.dtype));
+    par_for(launch.threads, s.outer * tiles, std::max<int64_t>(1, parallel_grain / s.length),
+            [&](int64_t begin, int64_t end) {
+                for (int64_t unit = begin; unit < end; ++unit) {
+                    int64_t outer = unit / tiles, column = unit % tiles * tile;
+                    search(launch.in<std::byte>(0) + (outer * s.length * s.inner + column) * size, s.length,
+                           s.inner, std::min(tile, s.inner - column),
+                           launch.out<int32_t>(0) + outer * s.inner + column);
+                }
+            });
 }
 
 template <Reduction kind>

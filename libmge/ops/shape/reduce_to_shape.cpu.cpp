@@ -123,20 +123,17 @@ Sum<T> sum_run(const T* x, int64_t n) {
     return total;
 }
 
+// Outputs [begin, end).
 template <class T>
-void sum_runs(const Sums& sums, const T* x, T* y, int threads) {
-    int64_t length = sums.summed.empty() ? 1 : sums.summed.back().extent;
-    std::span outer(sums.summed.data(), sums.summed.empty() ? 0 : sums.summed.size() - 1);
-    int64_t runs = count(outer);
-    par_for(threads, sums.outputs, std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, length * runs)),
-            [&](int64_t begin, int64_t end) {
-                for (int64_t o = begin; o < end; ++o) {
-                    const T* from = x + place(sums.kept, o);
-                    Sum<T> total = 0;
-                    for (int64_t r = 0; r < runs; ++r) total += sum_run(from + place(outer, r), length);
-                    y[o] = narrow<T>(total);
-                }
-            });
+void sum_runs(const Sums& sums, const Launch& launch, int64_t begin, int64_t end) {
+    std::span outer = std::span(sums.summed).first(sums.summed.size() - 1);
+    int64_t length = sums.summed.back().extent, runs = count(outer);
+    for (int64_t o = begin; o < end; ++o) {
+        const T* from = launch.in<T>(0) + place(sums.kept, o);
+        Sum<T> total = 0;
+        for (int64_t r = 0; r < runs; ++r) total += sum_run(from + place(outer, r), length);
+        launch.out<T>(0)[o] = narrow<T>(total);
+    }
 }
 
 void run_sums(const Prepared& prepared, const Launch& launch) {
@@ -147,9 +144,11 @@ void run_sums(const Prepared& prepared, const Launch& launch) {
             std::memcpy(launch.outputs[0], launch.inputs[0], size_t(sums.outputs) * size_of(sums.dtype));
         return;
     }
-    dispatch_dtype(sums.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        sum_runs(sums, launch.in<T>(0), launch.out<T>(0), launch.threads);
-    });
+    auto run = sum_runs<float>;
+    dispatch_dtype(sums.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) { run = sum_runs<T>; });
+    par_for(launch.threads, sums.outputs,
+            std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, count(sums.summed))),
+            [&](int64_t begin, int64_t end) { run(sums, launch, begin, end); });
 }
 
 void run_reference(const Prepared& prepared, const Launch& launch) {

@@ -62,18 +62,24 @@ void fill_padding(const State& s, const Launch& launch, int64_t image, int64_t f
                   (0.f - launch.in<float>(1)[c]) * launch.in<float>(2)[c]);
 }
 
+template <class T>
+void normalise(const void* from, int64_t stride, float mean, float scale, float* y, int64_t n) {
+    auto* x = static_cast<const T*>(from);
+    for (int64_t i = 0; i < n; ++i) y[i] = (float(x[i * stride]) - mean) * scale;
+}
+
 void run_planes(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        for_parts(s, launch.threads, [&](int64_t image, int64_t first, int64_t last) {
-            for (int64_t c = 0; c < s.channels; ++c) {
-                const T* x = launch.in<T>(0) + image * s.channels * s.pixels + c * s.channel_stride;
-                float* y = launch.out<float>(0) + (image * s.planes + c) * s.pixels;
-                float mean = launch.in<float>(1)[c], scale = launch.in<float>(2)[c];
-                for (int64_t i = first; i < last; ++i) y[i] = (float(x[i * s.pixel_stride]) - mean) * scale;
-            }
-            fill_padding(s, launch, image, first, last);
-        });
+    auto run = normalise<float>;
+    dispatch_dtype(s.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) { run = normalise<T>; });
+    for_parts(s, launch.threads, [&](int64_t image, int64_t first, int64_t last) {
+        for (int64_t c = 0; c < s.channels; ++c) {
+            int64_t from = image * s.channels * s.pixels + c * s.channel_stride + first * s.pixel_stride;
+            run(launch.in<std::byte>(0) + from * int64_t(size_of(s.dtype)), s.pixel_stride,
+                launch.in<float>(1)[c], launch.in<float>(2)[c],
+                launch.out<float>(0) + (image * s.planes + c) * s.pixels + first, last - first);
+        }
+        fill_padding(s, launch, image, first, last);
     });
 }
 

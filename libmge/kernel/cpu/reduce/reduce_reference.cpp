@@ -15,18 +15,24 @@ struct ReferenceState {
     int64_t count = 1;
 };
 
+// The place in y of element i of x.
+[[gnu::noinline]] int64_t place_of(const ReferenceState& state, int64_t i) {
+    int64_t at = 0;
+    for (int axis = state.x.shape.rank() - 1; axis >= 0; --axis) {
+        at += i % state.x.shape[axis] * state.stride[size_t(axis)];
+        i /= state.x.shape[axis];
+    }
+    return at;
+}
+
 template <Reduction kind, bool is_mean, class T>
 void run_reference_typed(const ReferenceState& state, const Launch& launch) {
     using A = typename Partial<T, kind, is_mean>::Type;
     using J = Joined<A, kind>;
     std::vector<J> totals(size_t(state.y.numel()), identity<kind, J>());
     for (int64_t i = 0, n = state.x.numel(); i < n; ++i) {
-        int64_t rest = i, at = 0;
-        for (int axis = state.x.shape.rank() - 1; axis >= 0; --axis) {
-            at += rest % state.x.shape[axis] * state.stride[size_t(axis)];
-            rest /= state.x.shape[axis];
-        }
-        totals[size_t(at)] = combine<kind>(totals[size_t(at)], J(A(launch.in<T>(0)[i])));
+        auto at = size_t(place_of(state, i));
+        totals[at] = combine<kind>(totals[at], J(A(launch.in<T>(0)[i])));
     }
     if constexpr (is_mean)
         for (auto& total : totals) total = J(double(total) / double(state.count));
