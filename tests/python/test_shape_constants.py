@@ -12,6 +12,7 @@ import megengine.functional as F
 import megengine.module as M
 from megengine import _mge
 from megengine.jit import trace
+from megengine.utils.torch_functions import _attend as attend
 
 
 def recorded(function, *shapes, **options):
@@ -129,6 +130,21 @@ def test_functions_that_follow_the_shape_are_not_reported(dumped, name):
     assert not warned
     x = mge.Tensor(np.random.default_rng(1).random((3, 3, 5, 7)).astype("float32"))
     np.testing.assert_allclose(model.run([x])[0].numpy(), function(x).numpy(), rtol=1e-6)
+
+
+def test_widths_that_weights_fix_are_not_reported(dumped):
+    packed = F.ones((6 * 6,))
+    sizes = {"qproj_size": 0, "kproj_size": 0, "vproj_size": 0, "oproj_size": 6}
+
+    def attended(x):
+        found = F.nn.multi_head_attention(x, x, x, 6, 1, 0.0, 0.0, packed, **sizes)
+        return found[0], attend(x, x, x)
+
+    model, warned = dumped(recorded(attended, (2, 4, 6)))
+    assert not warned
+    x = mge.Tensor(np.random.default_rng(2).random((3, 5, 6)).astype("float32"))
+    for got, wanted in zip(model.run([x]), attended(x), strict=True):
+        np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_numbers_independent_of_shapes_are_not_reported(dumped):

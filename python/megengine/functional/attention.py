@@ -293,7 +293,7 @@ def multi_head_attention(
     q, k, v = (
         _heads(x, num_heads, part[0] is not None) for x, part in zip(projected, parts, strict=True)
     )
-    scale = 1 / math.sqrt(embed_dim // num_heads if sizes[0] else q.shape[-1])
+    scale = 1 / math.sqrt(embed_dim // num_heads if sizes[0] else q._tuple_shape[-1])
     n, queries, heads, _ = q.shape
     more_keys = k.shape[1] - given_keys
     shape = (n, heads, queries, given_keys)

@@ -284,7 +284,7 @@ def _masked_fill(x, mask, value):
 
 
 def _attend(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scale = 1 / math.sqrt(query._tuple_shape[-1]) if scale is None else scale
     scores = F.matmul(query * scale, key, transpose_b=True)
     if is_causal:
         attn_mask = Tensor(np.tri(scores.shape[-2], scores.shape[-1], dtype=bool))
