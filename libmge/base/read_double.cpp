@@ -5,6 +5,7 @@
 #include <locale.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 #endif
@@ -25,7 +26,9 @@ std::from_chars_result read_double(const char* first, const char* last, double& 
     const double number = ::strtod_l(word.c_str(), &end, c);
     const char* behind = first + (end - word.c_str()) - (is_hexadecimal ? 2 : 0);
     if (behind <= first) return {first, std::errc::invalid_argument};
-    if (errno == ERANGE) return {behind, std::errc::result_out_of_range};
+    // strtod also sets it for subnormal numbers.
+    const bool is_out_of_range = errno == ERANGE && (number == 0 || std::isinf(number));
+    if (is_out_of_range) return {behind, std::errc::result_out_of_range};
     value = number;
     return {behind, {}};
 }
