@@ -14,7 +14,7 @@ namespace mge::cpu {
 
 struct Bf16Product {
     LineTiles tiles;
-    int64_t rows;                     // of all tiles
+    int64_t rows;                     // the pixels of y
     int64_t line_stride, row_stride;  // elements of x between lines of y, and between their pixels
     std::vector<int64_t> parts;       // as in Bf16Tile
     int64_t part, depth;

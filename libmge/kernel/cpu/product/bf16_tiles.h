@@ -39,7 +39,7 @@ struct Bf16Tile {
 
 // y = activation(sum + bias + residual).
 struct Bf16Finish {
-    DType dtype;  // of y: bf16 or f32
+    DType dtype;  // bf16 or f32
     Activation activation;
 };
 

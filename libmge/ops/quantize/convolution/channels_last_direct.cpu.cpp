@@ -45,7 +45,7 @@ struct DirectConv {
     std::vector<int64_t> window;
     int64_t window_bytes;
     bool is_gathered;
-    std::vector<int64_t> parts, gathered_parts;  // of a row, and of one that is gathered
+    std::vector<int64_t> parts, gathered_parts;  // those of a row, and of one that is gathered
     int64_t part_bytes, part_step;               // with what fills it up; from one part's weight to the next
     cpu::LineTiles tiles;
     ShortDivisions short_divisions;
