@@ -155,6 +155,19 @@ TEST(Conv2d, ComputesOnePixelInEveryLayout) {
             }
 }
 
+// The window of the only result lies beside the only pixel.
+TEST(Conv2d, LeavesOutAPixelBesideTheWindow) {
+    ops::Conv2d::Params params{.stride = {1, 3}, .padding = {0, 1}};
+    Tensor bias = random_tensor({1, 18, 1, 1});
+    Tensors inputs{random_tensor({1, 20, 1, 1}), random_tensor({18, 20, 1, 1}), bias};
+    TensorSpecs specs;
+    for (auto& t : inputs) specs.push_back(t.spec());
+    TensorSpec out{DType::f32, bias.shape()};
+    Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+    for (auto& named : list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem))
+        expect_close(run_candidate(named, problem, inputs)[0], bias, 1, 1, named.candidate.name);
+}
+
 const ConvCase tiled_cases[] = {
     {{2, 16, 37, 41}, {16, 16, 3, 3}, {.padding = {1, 1}}},
     {{1, 16, 3, 301}, {32, 16, 1, 1}, {}},

@@ -66,6 +66,7 @@ const Case dense_cases[] = {
     {{1, 20, 6, 5}, {49, 20, 3, 3}, {.padding = {1, 1}}},
     {{1, 4, 11, 13}, {16, 4, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
     {{1, 8, 4, 43}, {64, 8, 1, 1}, {.stride = {1, 2}}},
+    {{5, 16, 1, 1}, {8, 16, 1, 1}, {.stride = {1, 3}, .padding = {0, 1}}},  // the window sees zeros alone
     {{1, 3, 9, 33}, {20, 3, 3, 3}, {.stride = {1, 2}, .padding = {1, 1}, .dilation = {2, 1}}},
 };
 const Case depthwise_cases[] = {

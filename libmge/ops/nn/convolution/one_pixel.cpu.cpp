@@ -24,8 +24,8 @@ Support supports(const Problem& p) {
     if (!p.is_constant(1) || !p.inputs[1].layout.is_plain()) return {"constant plain weights only"};
     auto g = forward_geometry(p);
     if (g.n != 1 || g.groups != 1) return {"one image and one group only"};
-    const Pair one{1, 1};
-    if (g.in != one || g.out != one || g.kernel != one) return {"one pixel only"};
+    const Pair none{0, 0}, one{1, 1};
+    if (g.in != one || g.out != one || g.kernel != one || g.padding != none) return {"one pixel only"};
     if (g.oc == 0 || g.ic == 0) return {"an empty operand"};
     if (g.oc * g.ic > cpu::row_weight_limit) return {"a matrix that no cache keeps"};
     return supported;

@@ -13,8 +13,8 @@ ConvGeometry quantised_geometry(const Problem& problem) {
 }
 
 bool is_product(const ConvGeometry& g) {
-    constexpr Pair one{1, 1};
-    return g.groups == 1 && g.in == one && g.out == one && g.kernel == one;
+    constexpr Pair none{0, 0}, one{1, 1};
+    return g.groups == 1 && g.in == one && g.out == one && g.kernel == one && g.padding == none;
 }
 
 Support channels_last_images(const Problem& problem) {
