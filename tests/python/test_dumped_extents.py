@@ -273,7 +273,7 @@ def warped(x):
     ],
 )
 @pytest.mark.parametrize("symbolic", [None, False, True])
-def test_what_follows_from_the_input(function, symbolic):
+def test_sizes_follow_the_input(function, symbolic):
     if symbolic is None:
         check_sizes(function, atol=1e-5)
         return
