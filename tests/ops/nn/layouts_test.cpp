@@ -155,7 +155,7 @@ TEST(Conv2d, ComputesOnePixelInEveryLayout) {
             }
 }
 
-// The window of the only result lies beside the only pixel.
+// The window of the only result is beside the only pixel.
 TEST(Conv2d, LeavesOutAPixelBesideTheWindow) {
     ops::Conv2d::Params params{.stride = {1, 3}, .padding = {0, 1}};
     Tensor bias = random_tensor({1, 18, 1, 1});
