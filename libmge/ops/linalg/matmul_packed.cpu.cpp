@@ -143,6 +143,7 @@ struct AnyState {
 
 Support supports_any(const Problem& p) {
     if (Support plain = is_plain_f32(p); !plain) return plain;
+    if (p.is_constant(1) && onednn_matmul().supports(p)) return {"a constant, which the library packs once"};
     auto g = geometry_of(p);
     return g.batches() * g.m * g.n * g.k > 0 ? supported : Support{"an empty operand"};
 }
