@@ -79,8 +79,8 @@ struct QuadPending {
 struct QuadUnit {
     const char* name;
     int64_t rows;  // most of a tile
-    int64_t
-        whole;  // tiles of more rows, which are neighbours, are divided into (rows + 1) / 2 and the others
+    // Tiles of more rows, which are neighbours, are divided into (rows + 1) / 2 and the others.
+    int64_t whole;
     int64_t depth;  // QuadTile::part_bytes is a multiple of it
     bool takes_signed;
     // A thread multiplies tiles of some number of rows and first rows between the two, then of another after
