@@ -16,7 +16,6 @@ struct Snake {
     static constexpr auto in_place = mge::in_place_list(mge::InPlace{0, 0});
     struct Params {
         double alpha = 1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         mge::field_list(mge::field<&Params::alpha>("alpha", "How fast it oscillates; positive."));

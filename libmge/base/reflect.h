@@ -141,9 +141,7 @@ constexpr auto field_list(F... fields) {
     return std::tuple<F...>(fields...);
 }
 inline constexpr std::tuple<> no_fields{};
-struct NoParams {
-    bool operator==(const NoParams&) const = default;
-};
+struct NoParams {};
 
 // One parameter, type-erased.
 struct FieldInfo {

@@ -133,17 +133,13 @@ constexpr void add_facts(OpInfo& info) {
     if constexpr (HasAutocast<O>) info.autocast = O::autocast;
 }
 
-template <class P>
-constexpr ParamsType params_type(uint64_t (*hash)(const void*)) {
-    return {
-        +[]() -> std::shared_ptr<void> { return std::make_shared<P>(); },
-        +[](const void* p) -> std::shared_ptr<const void> {
-            return std::make_shared<P>(*static_cast<const P*>(p));
-        },
-        +[](const void* a, const void* b) { return *static_cast<const P*>(a) == *static_cast<const P*>(b); },
-        hash};
+template <class O>
+bool are_equal_params(const void* a, const void* b) {
+    auto &x = *static_cast<const typename O::Params*>(a), &y = *static_cast<const typename O::Params*>(b);
+    return std::apply(
+        [&](auto... f) { return ((x.*(decltype(f)::member) == y.*(decltype(f)::member)) && ...); },
+        O::fields);
 }
-
 template <class O>
 uint64_t hash_params(const void* params) {
     auto& p = *static_cast<const typename O::Params*>(params);
@@ -151,6 +147,15 @@ uint64_t hash_params(const void* params) {
     std::apply([&](auto... f) { ((seed = hash_mix(seed, hash_param(p.*(decltype(f)::member)))), ...); },
                O::fields);
     return seed;
+}
+template <class O>
+constexpr ParamsType params_type() {
+    using P = typename O::Params;
+    return {+[]() -> std::shared_ptr<void> { return std::make_shared<P>(); },
+            +[](const void* p) -> std::shared_ptr<const void> {
+                return std::make_shared<P>(*static_cast<const P*>(p));
+            },
+            &are_equal_params<O>, &hash_params<O>};
 }
 
 // O::infer with checks, compiled once for all operators.
@@ -171,7 +176,7 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
     info.inputs = O::inputs;
     info.outputs = O::outputs;
     info.fields = ErasedFields<O>::list;
-    info.params = params_type<P>(&hash_params<O>);
+    info.params = params_type<O>();
     if constexpr (HasTraits<O>) info.traits = O::traits;
     if constexpr (HasVersion<O>) info.version = O::version;
     if constexpr (HasInPlace<O>) info.in_place = O::in_place;

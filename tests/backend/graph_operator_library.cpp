@@ -17,7 +17,6 @@ struct Twice {
     static constexpr OpTraits traits{.control = true};
     struct Params {
         SubgraphRef graph;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::graph>("graph", "Of one tensor to one like it."));

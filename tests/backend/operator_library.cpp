@@ -24,7 +24,6 @@ struct Cube {
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {
         double scale = 1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::scale>("scale", "What the cube is multiplied by."));

@@ -60,7 +60,6 @@ struct Throwing {
     static constexpr auto outputs = output_names("y");
     struct Params {
         bool throws_number = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::throws_number>("throws_number", "Not a class."));
     static constexpr bool stops_gradient = true;

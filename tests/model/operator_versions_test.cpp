@@ -31,7 +31,6 @@ struct Shift {
     static constexpr int version = V;
     struct Params {
         double amount = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::amount>("amount", "What is added."));
     static TensorSpecs infer(const Params&, Specs in) { return {in[0]}; }
@@ -56,7 +55,6 @@ struct Shift<1> {
     struct Params {
         int64_t percent = 0;
         bool negative = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::percent>("percent", "What is added."),
                                               field<&Params::negative>("negative", "It is taken away."));

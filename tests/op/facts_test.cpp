@@ -15,7 +15,6 @@ struct Silent {
     static constexpr auto outputs = output_names("y");
     struct Params {
         int axis = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::axis>("axis", "An axis."));
     static constexpr bool stops_gradient = true;

@@ -46,7 +46,6 @@ struct Collective {
         CollectiveMode mode = CollectiveMode::all_reduce_sum;
         IntList ranks{0};
         int64_t rank = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::mode>("mode", "The exchange: a reduction, broadcast, gather, scatter or all_to_all."),

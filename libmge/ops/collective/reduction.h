@@ -29,7 +29,6 @@ struct BeginReduction {
         bool mean = false;
         bool first = false;
         bool has_gradients = true;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::reduction>("reduction", "Name of the reduction, the same in all processes."),
@@ -65,7 +64,6 @@ struct EndReduction {
     struct Params {
         std::string reduction;
         DType dtype = DType::f32;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::reduction>("reduction", "Its name."),

@@ -16,7 +16,6 @@ struct Cond {
     static constexpr OpTraits traits{.variadic_outputs = true, .control = true, .of_every_device = true};
     struct Params {
         SubgraphRef then_graph, else_graph;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::then_graph>("then_graph", "Graph that is computed if the predicate is not zero."),

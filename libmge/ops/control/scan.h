@@ -20,7 +20,6 @@ struct Scan {
         SubgraphRef body;
         int64_t carried = 1, sliced = 0, length = 0;
         bool reverse = false, keep_steps = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::body>("body",

@@ -19,7 +19,6 @@ struct WhileLoop {
         SubgraphRef condition, body;
         int64_t carried = 1, max_steps = 0;
         bool keep_steps = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::condition>("condition",

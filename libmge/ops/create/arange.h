@@ -15,7 +15,6 @@ struct Arange {
     struct Params {
         double start = 0, stop = 0, step = 1;
         DType dtype = DType::f32;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::start>("start", "First value; replaced by the number `first` if it is given."),
@@ -40,7 +39,6 @@ struct Linspace {
     struct Params {
         double start = 0, stop = 1;
         int64_t num = 100;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::start>("start", "First value; replaced by the number `first` if it is given."),

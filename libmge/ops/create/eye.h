@@ -15,7 +15,6 @@ struct Eye {
     struct Params {
         int64_t n = 0, m = -1;
         DType dtype = DType::f32;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::n>("n", "Number of rows."),

@@ -16,7 +16,6 @@ struct Full {
         IntList shape;
         double value = 0;
         DType dtype = DType::f32;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::shape>(
@@ -41,7 +40,6 @@ struct FullLike {
     static constexpr bool stops_gradient = true;
     struct Params {
         double value = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::value>("value", "Value of every element, converted to the dtype."));

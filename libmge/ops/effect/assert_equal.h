@@ -21,7 +21,6 @@ struct AssertEqual {
         double max_error = 1e-4;
         bool verbose = false;
         std::string claim;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::max_error>("max_error", "Largest accepted error."),

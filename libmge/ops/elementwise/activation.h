@@ -52,7 +52,6 @@ struct LeakyRelu {
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {
         double slope = 0.01;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::slope>("slope", "Factor of negative values."));
     static constexpr Accepts accepted = Accepts::floats;

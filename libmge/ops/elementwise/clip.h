@@ -20,7 +20,6 @@ struct Clip {
         double lower = -std::numeric_limits<double>::infinity();
         double upper = std::numeric_limits<double>::infinity();
         bool keeps_nan = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::lower>("lower", "Smallest value of the result."),
                                               field<&Params::upper>("upper", "Largest value of the result."),

@@ -23,7 +23,6 @@ MGE_API Tensor unbroadcast(const Tensor& grad, const Tensor& input);
 // MegEngine's functions that bound a value give a bound for NaN; those of ONNX give NaN.
 struct NanParams {
     bool keeps_nan = false;
-    bool operator==(const NanParams&) const = default;
 };
 inline constexpr std::string_view keeps_nan_doc = "Return NaN for NaN.";
 inline constexpr auto nan_fields = field_list(field<&NanParams::keeps_nan>("keeps_nan", keeps_nan_doc));

@@ -32,7 +32,6 @@ struct EmbeddingBackward {
     static constexpr auto outputs = output_names("dweight");
     struct Params {
         int64_t num_embeddings = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::num_embeddings>("num_embeddings", "Number of rows of the weight."));

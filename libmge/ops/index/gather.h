@@ -19,7 +19,6 @@ struct Gather {
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         int axis = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::axis>("axis", "Axis that the index replaces; negative counts from the end."));

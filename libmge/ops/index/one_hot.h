@@ -17,7 +17,6 @@ struct OneHot {
     static constexpr bool stops_gradient = true;
     struct Params {
         int64_t num_classes = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::num_classes>("num_classes", "Size of the new axis; above 0."));
@@ -36,7 +35,6 @@ struct IndexingOneHot {
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         int axis = 1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::axis>("axis", "Axis that is indexed. The shape of index consists of the other axes."));

@@ -22,7 +22,6 @@ struct Take {
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         IntList axes;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::axes>("axes", take_axes_doc));
 

@@ -21,7 +21,6 @@ struct Matmul {
         bool transpose_a = false;
         bool transpose_b = false;
         Activation activation = Activation::none;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::transpose_a>("transpose_a", "Transpose the last two axes of a; ignored for a vector."),

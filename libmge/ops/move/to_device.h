@@ -13,7 +13,6 @@ struct ToDevice {
     static constexpr auto takes = DTypes::all;
     struct Params {
         DeviceId device;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::device>("device", "Name of the device of the result."));

@@ -18,7 +18,6 @@ struct CtcLoss {
     static constexpr auto outputs = output_names("loss");
     struct Params {
         int64_t blank = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::blank>("blank", "Index of the blank class."));
     static constexpr auto autocast = Autocast::wide;

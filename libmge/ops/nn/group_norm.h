@@ -17,7 +17,6 @@ struct GroupNorm {
     struct Params {
         int64_t groups = 1;
         double epsilon = 1e-5;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::groups>("groups", "Number of groups; divides the number of channels."),
@@ -45,7 +44,6 @@ struct GroupNormBackward {
     static constexpr OpTraits traits{.promotion = Promotion::floating};
     struct Params {
         int64_t groups = 1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::groups>("groups", "Number of groups; divides the number of channels."));

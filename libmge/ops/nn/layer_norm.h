@@ -17,7 +17,6 @@ struct LayerNorm {
     struct Params {
         int axes = 1;
         double epsilon = 1e-5;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::axes>("axes", "Number of trailing axes that are normalised together."),
@@ -45,7 +44,6 @@ struct LayerNormBackward {
     static constexpr OpTraits traits{.promotion = Promotion::floating};
     struct Params {
         int axes = 1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::axes>("axes", "Number of trailing axes that were normalised together."));

@@ -18,7 +18,6 @@ struct Softmax {
     struct Params {
         int axis = -1;
         bool log = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::axis>("axis", "Axis along which the result sums to 1; negative counts from the end."),

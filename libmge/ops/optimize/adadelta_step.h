@@ -20,7 +20,6 @@ struct AdadeltaStep {
     static constexpr bool stops_gradient = true;
     struct Params {
         double rho = 0.9, epsilon = 1e-6, weight_decay = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::rho>("rho", "Decay of the running means."),

@@ -18,7 +18,6 @@ struct AdagradStep {
     static constexpr bool stops_gradient = true;
     struct Params {
         double lr_decay = 0, epsilon = 1e-10, weight_decay = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::lr_decay>("lr_decay", "Decay of the learning rate with the number of steps."),

@@ -20,7 +20,6 @@ struct AdamStep {
     struct Params {
         double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
         bool decoupled = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::beta1>("beta1", "Decay of the running mean of gradients."),

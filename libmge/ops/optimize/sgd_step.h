@@ -19,7 +19,6 @@ struct SgdStep {
     struct Params {
         double momentum = 0, weight_decay = 0;
         bool nesterov = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::momentum>("momentum", "Decay of the velocity; 0: no velocity."),

@@ -26,7 +26,6 @@ struct FakeQuantize {
         int64_t lower = -128;
         int64_t upper = 127;
         ScaleLearning learning = ScaleLearning::none;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::lower>("lower", "Lowest quantised value."),

@@ -22,7 +22,6 @@ struct Quantize {
         int64_t lower = 0;
         int64_t upper = 0;
         StepRounding rounding = StepRounding::half_away;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::dtype>("dtype", "Dtype of the result: uint8, int8 or int32."),

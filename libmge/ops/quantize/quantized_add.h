@@ -22,7 +22,6 @@ struct QuantizedAdd {
         int64_t lower = 0;
         int64_t upper = 0;
         StepRounding rounding = StepRounding::half_away;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::relu>("relu", "Negative sums become 0."),

@@ -15,7 +15,6 @@ struct Uniform {
     struct Params {
         IntList shape;
         double low = 0, high = 1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::shape>(
@@ -40,7 +39,6 @@ struct Normal {
     struct Params {
         IntList shape;
         double mean = 0, std = 1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::shape>(

@@ -16,7 +16,6 @@ struct Dropout {
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {
         double probability = 0.5;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::probability>(
         "probability", "Probability that an element is set to 0; at least 0 and below 1."));

@@ -17,7 +17,6 @@ struct Multinomial {
     struct Params {
         int64_t num_samples = 1;
         bool replacement = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::num_samples>("num_samples", "Number of draws from each row; more than 0."),

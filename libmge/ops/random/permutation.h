@@ -17,7 +17,6 @@ struct Permutation {
     struct Params {
         int64_t n = 0;
         DType dtype = DType::i32;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::n>("n", "Number of elements; 0 or more."),

@@ -10,7 +10,6 @@ namespace mge::ops {
 struct ArgParams {
     int axis = -1;
     bool keepdims = false;
-    bool operator==(const ArgParams&) const = default;
 };
 MGE_API TensorSpecs infer_arg(std::string_view name, const ArgParams& params, const TensorSpec& x);
 

@@ -13,7 +13,6 @@ struct Cumsum {
     static constexpr auto takes = DTypes::numbers;
     struct Params {
         int axis = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis to sum along; negative counts from the end."));

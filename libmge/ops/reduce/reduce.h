@@ -10,7 +10,6 @@ namespace mge::ops {
 struct ReduceParams {
     IntList axes;
     bool keepdims = false;
-    bool operator==(const ReduceParams&) const = default;
 };
 
 // Which axes of a tensor of this rank are reduced; an empty list means all. UserError for an axis that is out

@@ -14,7 +14,6 @@ struct BroadcastTo {
     static constexpr auto takes = DTypes::all;
     struct Params {
         IntList shape;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::shape>("shape",

@@ -15,7 +15,6 @@ struct Concat {
     static constexpr OpTraits traits{.promotion = Promotion::common};
     struct Params {
         int axis = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis to join along; negative counts from the end."));

@@ -14,7 +14,6 @@ struct Flip {
     static constexpr auto takes = DTypes::all;
     struct Params {
         IntList axes;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::axes>("axes", "Axes to reverse; negative ones count from the end."));

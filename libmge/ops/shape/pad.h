@@ -28,7 +28,6 @@ struct Pad {
         IntList before, after;
         PadMode mode = PadMode::constant;
         double value = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::before>("before", "Number of elements to add in front, one per axis."),

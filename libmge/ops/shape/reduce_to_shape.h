@@ -15,7 +15,6 @@ struct ReduceToShape {
     static constexpr auto takes = DTypes::numbers;
     struct Params {
         IntList shape;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::shape>(
         "shape", "Shape of the result; replaced by that of the tensor `like` if it is given."));

@@ -17,7 +17,6 @@ struct Reshape {
     static constexpr OpTraits traits{.view = true};
     struct Params {
         IntList shape;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::shape>("shape",
@@ -58,7 +57,6 @@ struct Flatten {
     static constexpr OpTraits traits{.view = true};
     struct Params {
         int start = 0, end = -1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::start>("start", "First axis to join; negative counts from the end."),
@@ -79,7 +77,6 @@ struct AddAxis {
     static constexpr OpTraits traits{.view = true};
     struct Params {
         IntList axes;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::axes>("axes", "Positions of the new axes in the result."));
@@ -99,7 +96,6 @@ struct RemoveAxis {
     static constexpr OpTraits traits{.view = true};
     struct Params {
         IntList axes;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::axes>("axes", "Axes of the input to remove."));
 

@@ -15,7 +15,6 @@ struct ShapeOf {
     static constexpr bool stops_gradient = true;
     struct Params {
         int axis = -1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis whose size is returned; -1: all axes."));

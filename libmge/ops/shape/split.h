@@ -16,7 +16,6 @@ struct Split {
     struct Params {
         int axis = 0;
         IntList sizes;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::axis>("axis", "Axis to split; negative counts from the end."),

@@ -38,7 +38,6 @@ struct TreeEnsemble {
     struct Params {
         int64_t targets = 1;
         TreeAggregate aggregate = TreeAggregate::sum;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::targets>("targets", "Number of targets."),

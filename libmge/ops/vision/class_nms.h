@@ -20,7 +20,6 @@ struct ClassNms {
     static constexpr bool stops_gradient = true;
     struct Params {
         bool is_centered = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::is_centered>(
         "is_centered",

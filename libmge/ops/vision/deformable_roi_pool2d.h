@@ -8,7 +8,6 @@ namespace mge::ops {
 struct DeformableRoiPoolParams {
     int64_t height = 1, width = 1, samples = 1;
     double scale = 1, offset_scale = 0.1;
-    bool operator==(const DeformableRoiPoolParams&) const = default;
 };
 inline constexpr auto deformable_roi_pool_fields = field_list(
     field<&DeformableRoiPoolParams::height>("height", "Height of each result."),

@@ -18,7 +18,6 @@ struct Nms {
     struct Params {
         double threshold = 0.5;
         int64_t max_output = -1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::threshold>("threshold", "Largest accepted intersection over union of two boxes."),

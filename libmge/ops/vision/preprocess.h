@@ -17,7 +17,6 @@ struct Preprocess {
     static constexpr bool stops_gradient = true;
     struct Params {
         bool channels_last = true;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::channels_last>(
         "channels_last", "x is (N, H, W, C), otherwise (N, C, H, W). The result is always (N, C, H, W)."));

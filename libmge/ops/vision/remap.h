@@ -27,7 +27,6 @@ struct RemapParams {
     Interpolation interpolation = Interpolation::linear;
     Border border = Border::replicate;
     double value = 0;
-    bool operator==(const RemapParams&) const = default;
 };
 inline constexpr auto remap_fields = field_list(
     field<&RemapParams::interpolation>("interpolation", "Linear between four pixels, or the nearest pixel."),

@@ -20,7 +20,6 @@ struct RoiPoolParams {
     int64_t height = 1, width = 1;
     RoiPoolMode mode = RoiPoolMode::max;
     double scale = 1;
-    bool operator==(const RoiPoolParams&) const = default;
 };
 inline constexpr auto roi_pool_fields =
     field_list(field<&RoiPoolParams::height>("height", "Height of each result."),

@@ -14,7 +14,6 @@ struct BitCast {
     static constexpr bool stops_gradient = true;
     struct Params {
         DType dtype = DType::i32;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::dtype>("dtype", "Dtype of the result. It is not bool, whose bytes are 0 and 1."));

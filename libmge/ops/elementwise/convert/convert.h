@@ -17,7 +17,6 @@ struct Convert {
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {
         DType dtype = DType::f32;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::dtype>("dtype", "Dtype of the result."));
     static TensorSpecs infer(const Params&, Specs);

@@ -21,7 +21,6 @@ struct ConvertNarrow {
         DType dtype = DType::e4m3fn;
         Overflow overflow = Overflow::saturates;
         PowerRounding rounding = PowerRounding::up;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::dtype>("dtype", "Narrow dtype of the result."),

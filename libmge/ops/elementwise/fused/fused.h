@@ -69,7 +69,6 @@ struct FusedElementwise {
     static constexpr bool stops_gradient = true;
     struct Params {
         std::string program;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::program>(
         "program", "Steps separated by semicolons, e.g. 'inputs 2; add 0 1; relu 2'."));

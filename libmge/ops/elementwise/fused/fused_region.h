@@ -20,7 +20,6 @@ struct FusedRegion {
         std::string reduction;
         IntList axes;
         bool keepdims = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::program>("program",

@@ -22,7 +22,6 @@ struct Sort {
     struct Params {
         int axis = -1;
         bool descending = false, nan_is_largest = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis to sort along; negative counts from the end."),
@@ -47,7 +46,6 @@ struct Topk {
     struct Params {
         int64_t k = 1;
         bool descending = true, kth_only = false, no_sort = false, nan_is_largest = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::k>("k", "Number of elements; all if the row is shorter."),

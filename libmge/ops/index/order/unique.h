@@ -17,7 +17,6 @@ struct Unique {
     static constexpr bool stops_gradient = true;
     struct Params {
         bool sorted = true;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::sorted>("sorted",

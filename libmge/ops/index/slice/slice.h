@@ -23,7 +23,6 @@ struct Slice {
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         IntList items;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::items>("items", items_doc));
 

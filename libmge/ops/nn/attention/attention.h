@@ -12,7 +12,6 @@ namespace mge::ops {
 struct AttentionParams {
     double scale = 0;
     bool causal = false, from_end = false, side_by_side = false;
-    bool operator==(const AttentionParams&) const = default;
 };
 inline constexpr auto attention_fields = field_list(
     field<&AttentionParams::scale>("scale", "Factor of the scores; 0: 1 / sqrt(E)."),

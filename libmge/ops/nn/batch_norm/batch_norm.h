@@ -23,7 +23,6 @@ struct BatchNorm {
         bool training = true;
         double momentum = 0.9;
         double epsilon = 1e-5;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::training>("training", "Use the statistics of x and update the running ones."),
@@ -54,7 +53,6 @@ struct BatchNormBackward {
     static constexpr auto in_place = in_place_list(InPlace{0, 1});
     struct Params {
         bool training = true;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::training>("training", "True if the statistics were computed from x."));

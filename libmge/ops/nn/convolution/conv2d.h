@@ -26,7 +26,6 @@ struct Conv2d {
         Pair dilation{1, 1};
         int64_t groups = 1;
         Activation activation = Activation::none;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::stride>("stride", "Step of the window along height and width."),
@@ -61,7 +60,6 @@ struct Conv2dBackwardData {
         int64_t groups = 1;
         int64_t height = 0;
         int64_t width = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::stride>("stride", "As in conv2d."),
@@ -97,7 +95,6 @@ struct Conv2dBackwardWeight {
         Pair padding{0, 0};
         Pair dilation{1, 1};
         int64_t groups = 1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::stride>("stride", "As in conv2d."),
                                               field<&Params::padding>("padding", "As in conv2d."),

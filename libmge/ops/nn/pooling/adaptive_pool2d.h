@@ -15,7 +15,6 @@ struct AdaptiveMaxPool2d {
     struct Params {
         int64_t height = 1;
         int64_t width = 1;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::height>("height", "Height of the result."),
                                               field<&Params::width>("width", "Width of the result."));

@@ -16,7 +16,6 @@ struct MaxPool2d {
         Pair kernel{1, 1};
         Pair stride{1, 1};
         Pair padding{0, 0};
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::kernel>("kernel", "Size of the window."),
@@ -82,7 +81,6 @@ struct AvgPool2d {
         Pair stride{1, 1};
         Pair padding{0, 0};
         bool count_include_pad = false;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::kernel>("kernel", "Size of the window."),

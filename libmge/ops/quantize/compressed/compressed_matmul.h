@@ -19,7 +19,6 @@ struct CompressedMatmul {
         int64_t bits = 8;
         int64_t group = 0;
         Activation activation = Activation::none;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::bits>("bits", "Bits of a quantised weight: 8 or 4."),

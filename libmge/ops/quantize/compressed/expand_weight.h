@@ -18,7 +18,6 @@ struct ExpandWeight {
         int64_t columns = 0;
         int64_t bits = 8;
         int64_t group = 0;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::columns>("columns", "Number of columns of the matrix."),

@@ -50,7 +50,6 @@ struct QuantizedConv2d {
         int64_t upper = 0;
         StepRounding rounding = StepRounding::half_away;
         DType inner_dtype = DType::i8;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::stride>("stride", "Step of the window along height and width."),

@@ -17,7 +17,6 @@ struct Reorder {
     static constexpr auto takes = DTypes::all;
     struct Params {
         std::string layout = "plain";
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::layout>("layout", "Name of the layout (nhwc, nChw16c, ...), or plain for row-major."));

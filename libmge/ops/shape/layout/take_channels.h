@@ -21,7 +21,6 @@ struct TakeChannels {
     static constexpr OpTraits traits{.promotion = Promotion::common};
     struct Params {
         IntList channels, order;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::channels>("channels",

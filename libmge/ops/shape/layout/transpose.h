@@ -14,7 +14,6 @@ struct Transpose {
     static constexpr auto takes = DTypes::all;
     struct Params {
         IntList pattern;
-        bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::pattern>("pattern", "A permutation of 0 … rank - 1."));
