@@ -142,6 +142,11 @@ constexpr auto field_list(F... fields) {
 }
 inline constexpr std::tuple<> no_fields{};
 struct NoParams {};
+// Base of operators without parameters.
+struct WithoutParams {
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+};
 
 // One parameter, type-erased.
 struct FieldInfo {

@@ -54,14 +54,12 @@ struct Unary {
 // y = f(a, b). O has `derivative_a` and `derivative_b` of (a, b, y, dy) in the shape of y; a null result
 // means no gradient.
 template <class O, Accepts accepts, Promotion promotion = Promotion::common, bool gives_bool = false>
-struct Binary {
+struct Binary : WithoutParams {
     static constexpr auto inputs = names("a", "b");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = promotion, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{0, 1});
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static constexpr Accepts accepted = accepts;
 
     static TensorSpecs infer(const Params&, Specs in) {

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-struct Where {
+struct Where : WithoutParams {
     static constexpr auto name = "where";
     static constexpr auto doc = "a if the mask is true, else b.";
     static constexpr auto inputs = names(unpromoted("mask"), "a", "b");
@@ -13,8 +13,6 @@ struct Where {
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::common, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 1}, InPlace{0, 2});
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;

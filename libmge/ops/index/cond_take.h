@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-struct CondTake {
+struct CondTake : WithoutParams {
     static constexpr auto name = "cond_take";
     static constexpr auto doc =
         "Returns the elements of x where the mask is true as a vector, and their indices (int32) in the "
@@ -14,8 +14,6 @@ struct CondTake {
     static constexpr auto outputs = output_names("values", "indices");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.runtime_shape = true};
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, Specs);

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-struct Embedding {
+struct Embedding : WithoutParams {
     static constexpr auto name = "embedding";
     static constexpr auto doc =
         "Returns one row of the weight (rows, width) for each index (int32). The shape is that of index, "
@@ -13,8 +13,6 @@ struct Embedding {
     static constexpr auto inputs = names("weight", "index");
     static constexpr auto outputs = output_names("rows");
     static constexpr OpTraits traits{.reads_selection = true};
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
 
     static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-struct Matinv {
+struct Matinv : WithoutParams {
     static constexpr auto name = "matinv";
     static constexpr auto doc =
         "Inverse of each square matrix of the last two axes, by Gauss-Jordan elimination with pivoting in "
@@ -13,8 +13,6 @@ struct Matinv {
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.promotion = Promotion::floating};
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, Specs);

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-struct Svd {
+struct Svd : WithoutParams {
     static constexpr auto name = "svd";
     static constexpr auto doc =
         "Singular values of each matrix (..., m, n): x = u diag(s) v, with s falling, orthonormal columns "
@@ -14,8 +14,6 @@ struct Svd {
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("u", "s", "v");
     static constexpr OpTraits traits{.promotion = Promotion::floating};
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 

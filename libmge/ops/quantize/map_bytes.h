@@ -8,7 +8,7 @@
 
 namespace mge::ops {
 
-struct MapBytes {
+struct MapBytes : WithoutParams {
     static constexpr auto name = "map_bytes";
     static constexpr auto doc =
         "Looks up each byte in a table: y = table[x]. An int8 index is read as uint8, so that -1 selects "
@@ -16,8 +16,6 @@ struct MapBytes {
     static constexpr auto inputs = names("x", "table");
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     static constexpr PerInputElement operations{1};
     static TensorSpecs infer(const Params&, Specs);

@@ -41,14 +41,12 @@ struct Quantize {
 };
 inline constexpr OpFunction<Quantize> quantize{};
 
-struct Dequantize {
+struct Dequantize : WithoutParams {
     static constexpr auto name = "dequantize";
     static constexpr auto doc = "Dequantises x to float32: (x - zero_point) * scale.";
     static constexpr auto inputs = names("x", "scale", optional("zero_point"));
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     // Difference and product.
     static constexpr PerInputElement operations{2};
     static TensorSpecs infer(const Params&, Specs);

@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-struct Gamma {
+struct Gamma : WithoutParams {
     static constexpr auto name = "gamma";
     static constexpr auto doc =
         "Independent float32 numbers with gamma distributions, one for each element of `shape` and "
@@ -14,8 +14,6 @@ struct Gamma {
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
@@ -24,7 +22,7 @@ struct Gamma {
 };
 inline constexpr OpFunction<Gamma> gamma{};
 
-struct Beta {
+struct Beta : WithoutParams {
     static constexpr auto name = "beta";
     static constexpr auto doc =
         "Independent float32 numbers with beta distributions, one for each element of `alpha` and `beta`, "
@@ -33,8 +31,6 @@ struct Beta {
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 

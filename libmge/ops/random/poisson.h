@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-struct Poisson {
+struct Poisson : WithoutParams {
     static constexpr auto name = "poisson";
     static constexpr auto doc =
         "Independent counts, in float32, with Poisson distributions, one for each element of the mean "
@@ -14,8 +14,6 @@ struct Poisson {
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 

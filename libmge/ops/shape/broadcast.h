@@ -27,14 +27,12 @@ struct BroadcastTo {
 };
 inline constexpr OpFunction<BroadcastTo> broadcast_to{};
 
-struct BroadcastLike {
+struct BroadcastLike : WithoutParams {
     static constexpr auto name = "broadcast_like";
     static constexpr auto doc = "Repeats x until it has the shape of `like`, whose values are not read.";
     static constexpr auto inputs = names("x", example("like", InputKind::required, true));
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
 
     static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);

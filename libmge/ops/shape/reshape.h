@@ -30,7 +30,7 @@ struct Reshape {
 };
 inline constexpr OpFunction<Reshape> reshape{};
 
-struct ReshapeLike {
+struct ReshapeLike : WithoutParams {
     static constexpr auto name = "reshape_like";
     static constexpr auto doc =
         "Returns the elements of x, in row-major order, in the shape of `like`, "
@@ -39,8 +39,6 @@ struct ReshapeLike {
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
 
     static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);

@@ -25,7 +25,7 @@ struct Convert {
 };
 inline constexpr OpFunction<Convert> convert{};
 
-struct Copy {
+struct Copy : WithoutParams {
     static constexpr auto name = "copy";
     static constexpr auto doc = "Copies x to new memory.";
     static constexpr auto inputs = names("x");
@@ -33,8 +33,6 @@ struct Copy {
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
     static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
