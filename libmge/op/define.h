@@ -19,7 +19,6 @@ concept OpDefinition = requires(const typename O::Params& p, Specs in) {
     {std::string_view(O::name)};
     {std::string_view(O::doc)};
     { O::inputs.size() } -> std::convertible_to<size_t>;
-    { O::outputs.size() } -> std::convertible_to<size_t>;
     {erase_fields(O::fields)};
     { O::infer(p, in) } -> std::same_as<TensorSpecs>;
 };
@@ -34,6 +33,10 @@ concept StopsGradient = requires {
 template <class O>
 concept Resolvable = requires(const typename O::Params& p, std::span<const Tensor> values) {
     { O::resolve(p, values) } -> std::same_as<typename O::Params>;
+};
+template <class O>
+concept NamesOutputs = requires {
+    { O::outputs.size() } -> std::convertible_to<size_t>;
 };
 template <class O>
 concept HasTraits = requires {
@@ -174,7 +177,7 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
     info.name = O::name;
     info.doc = O::doc;
     info.inputs = O::inputs;
-    info.outputs = O::outputs;
+    if constexpr (NamesOutputs<O>) info.outputs = O::outputs;
     info.fields = ErasedFields<O>::list;
     info.params = params_type<O>();
     if constexpr (HasTraits<O>) info.traits = O::traits;

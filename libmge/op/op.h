@@ -62,6 +62,8 @@ template <class... S>
 constexpr auto output_names(S... outputs) {
     return std::array<std::string_view, sizeof...(S)>{outputs...};
 }
+// The outputs of an operator that does not name them.
+inline constexpr auto one_output = output_names("y");
 
 // The conversion that `apply` does on the promoted inputs.
 enum class Promotion : uint8_t {
@@ -147,7 +149,7 @@ struct ParamsType {
 struct OpInfo {
     std::string_view name, doc;
     std::span<const InputInfo> inputs;
-    std::span<const std::string_view> outputs;
+    std::span<const std::string_view> outputs = one_output;
     FieldList fields;
     ParamsType params;
     OpTraits traits;

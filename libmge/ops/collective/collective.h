@@ -39,7 +39,6 @@ struct Collective {
         "only receives passes a tensor like the result, whose values are not read. A process that only "
         "sends gets an empty tensor.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.effect = true, .of_every_device = true};
     struct Params {

@@ -9,7 +9,6 @@ struct Arange {
     static constexpr auto name = "arange";
     static constexpr auto doc = "The vector start, start + step, start + 2 step, … without stop.";
     static constexpr auto inputs = names(host("first"), host("last"), host("gap"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr bool stops_gradient = true;
     struct Params {
@@ -35,7 +34,6 @@ struct Linspace {
     static constexpr auto name = "linspace";
     static constexpr auto doc = "The vector of num evenly spaced values from start to stop, both included.";
     static constexpr auto inputs = names(optional("first"), optional("last"), host("count"));
-    static constexpr auto outputs = output_names("y");
     struct Params {
         double start = 0, stop = 1;
         int64_t num = 100;

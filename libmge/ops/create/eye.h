@@ -9,7 +9,6 @@ struct Eye {
     static constexpr auto name = "eye";
     static constexpr auto doc = "A matrix with ones on the diagonal and zeros elsewhere.";
     static constexpr auto inputs = names();
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr bool stops_gradient = true;
     struct Params {

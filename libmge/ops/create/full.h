@@ -9,7 +9,6 @@ struct Full {
     static constexpr auto name = "full";
     static constexpr auto doc = "A new tensor with one value everywhere.";
     static constexpr auto inputs = names(host("target"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr bool stops_gradient = true;
     struct Params {
@@ -34,7 +33,6 @@ struct FullLike {
     static constexpr auto doc =
         "A tensor of the shape and dtype of x with one value everywhere. The values of x are not read.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_only_specs = true};
     static constexpr bool stops_gradient = true;

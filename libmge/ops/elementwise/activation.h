@@ -46,7 +46,6 @@ struct LeakyRelu {
     static constexpr auto doc = "x if x >= 0, else slope times x.";
     static constexpr CastAlways cast_to{CastTo::as_given};
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = Promotion::floating, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});

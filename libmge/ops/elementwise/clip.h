@@ -12,7 +12,6 @@ struct Clip {
         "x limited to [lower, upper]. An element below lower gives lower, even if lower > upper. NaN gives "
         "upper unless keeps_nan is set.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});

@@ -32,7 +32,6 @@ template <class O, Accepts accepts, Promotion promotion = Promotion::none, bool 
           class P = NoParams>
 struct Unary {
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = promotion, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
@@ -56,7 +55,6 @@ struct Unary {
 template <class O, Accepts accepts, Promotion promotion = Promotion::common, bool gives_bool = false>
 struct Binary : WithoutParams {
     static constexpr auto inputs = names("a", "b");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = promotion, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{0, 1});

@@ -9,7 +9,6 @@ struct Where : WithoutParams {
     static constexpr auto name = "where";
     static constexpr auto doc = "a if the mask is true, else b.";
     static constexpr auto inputs = names(unpromoted("mask"), "a", "b");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::common, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 1}, InPlace{0, 2});

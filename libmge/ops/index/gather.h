@@ -14,7 +14,6 @@ struct Gather {
         "Gathers elements along an axis: y[i, j, k] = x[i, index[i, j, k], k] for "
         "axis 1 of rank 3. The result has the shape of index.";
     static constexpr auto inputs = names("x", "index");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
@@ -35,7 +34,6 @@ struct Scatter {
         "Copies x and sets y[i, index[i, j, k], k] = source[i, j, k] for axis 1 of rank 3. The last of "
         "several values for one position counts.";
     static constexpr auto inputs = names("x", unpromoted("index"), "source");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
@@ -54,7 +52,6 @@ struct ScatterAdd {
         "Copies x and adds source[i, j, k] to y[i, index[i, j, k], k] for axis 1 "
         "of rank 3.";
     static constexpr auto inputs = names("x", unpromoted("index"), "source");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});

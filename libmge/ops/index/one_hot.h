@@ -13,7 +13,6 @@ struct OneHot {
     static constexpr auto doc =
         "Appends an axis with 1 at the index and 0 elsewhere, in the dtype of the index.";
     static constexpr auto inputs = names("index");
-    static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     struct Params {
         int64_t num_classes = 0;
@@ -30,7 +29,6 @@ struct IndexingOneHot {
     static constexpr auto name = "indexing_one_hot";
     static constexpr auto doc = "Selects one element of x along an axis by index. The axis keeps size 1.";
     static constexpr auto inputs = names("x", "index");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
@@ -51,7 +49,6 @@ struct IndexingSetOneHot {
         "Copies x and replaces one element along an axis, selected by index, with "
         "value.";
     static constexpr auto inputs = names("x", unpromoted("index"), "value");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});

@@ -17,7 +17,6 @@ struct Take {
         "Returns the elements of x at positions given by int32 index tensors, "
         "which broadcast together.";
     static constexpr auto inputs = names("x", variadic("indices"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
@@ -38,7 +37,6 @@ struct SetTake {
         "broadcasts. The last of several values for one position counts.";
     static constexpr auto inputs =
         names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
@@ -58,7 +56,6 @@ struct AddTake {
         "values for one position are added.";
     static constexpr auto inputs =
         names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});

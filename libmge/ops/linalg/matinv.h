@@ -11,7 +11,6 @@ struct Matinv : WithoutParams {
         "Inverse of each square matrix of the last two axes, by Gauss-Jordan elimination with pivoting in "
         "double precision. A singular matrix is an error.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.promotion = Promotion::floating};
     static constexpr auto autocast = Autocast::wide;
 

@@ -13,7 +13,6 @@ struct Matmul {
         "optional bias (one value per column), an optional residual (of the result's shape) and an "
         "activation.";
     static constexpr auto inputs = names("a", "b", optional("bias"), optional("residual"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = Promotion::common};
     static constexpr auto in_place = in_place_list(InPlace{0, 3});

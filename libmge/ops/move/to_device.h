@@ -9,7 +9,6 @@ struct ToDevice {
     static constexpr auto name = "to_device";
     static constexpr auto doc = "Copies x to another device.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     struct Params {
         DeviceId device;

@@ -12,7 +12,6 @@ struct Softmax {
         "Exponentials normalised to sum to 1 along an axis, or their logarithms. "
         "Integers become float32 first.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.promotion = Promotion::floating};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {

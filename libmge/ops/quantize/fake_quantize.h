@@ -20,7 +20,6 @@ struct FakeQuantize {
         "the zero point is added before rounding, and the scale has a gradient: the rounding error inside "
         "the range and the bound outside, times grad_scale.";
     static constexpr auto inputs = names("x", "scale", optional("zero_point"), optional("grad_scale"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {
         int64_t lower = -128;

@@ -14,7 +14,6 @@ struct MapBytes : WithoutParams {
         "Looks up each byte in a table: y = table[x]. An int8 index is read as uint8, so that -1 selects "
         "element 255. The table has 256 elements of uint8 or int8, and y has its dtype.";
     static constexpr auto inputs = names("x", "table");
-    static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     static constexpr PerInputElement operations{1};

@@ -15,7 +15,6 @@ struct Quantize {
         "Quantises real numbers: x / scale, rounded, plus the zero point, limited to the bounds. NaN "
         "becomes the lowest value. Scale and zero point broadcast to x.";
     static constexpr auto inputs = names("x", "scale", optional("zero_point"));
-    static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     struct Params {
         DType dtype = DType::i8;
@@ -45,7 +44,6 @@ struct Dequantize : WithoutParams {
     static constexpr auto name = "dequantize";
     static constexpr auto doc = "Dequantises x to float32: (x - zero_point) * scale.";
     static constexpr auto inputs = names("x", "scale", optional("zero_point"));
-    static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     // Difference and product.
     static constexpr PerInputElement operations{2};

@@ -14,7 +14,6 @@ struct QuantizedAdd {
         "add, optionally relu, and quantize.";
     static constexpr auto inputs = names("a", "b", "a_scale", "b_scale", "y_scale", optional("a_zero"),
                                          optional("b_zero"), optional("y_zero"));
-    static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     struct Params {
         bool relu = false;

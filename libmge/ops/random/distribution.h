@@ -9,7 +9,6 @@ struct Uniform {
     static constexpr auto name = "uniform";
     static constexpr auto doc = "Independent float32 numbers with a uniform distribution over [low, high).";
     static constexpr auto inputs = names("state", host("target"));
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     struct Params {
@@ -33,7 +32,6 @@ struct Normal {
     static constexpr auto name = "normal";
     static constexpr auto doc = "Independent float32 numbers with a normal distribution (Box-Muller method).";
     static constexpr auto inputs = names("state", host("target"));
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     struct Params {

@@ -11,7 +11,6 @@ struct Gamma : WithoutParams {
         "Independent float32 numbers with gamma distributions, one for each element of `shape` and "
         "`scale`, which have equal shapes. The number is 0 if a parameter is not positive.";
     static constexpr auto inputs = names("state", "shape", "scale");
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     static constexpr UnknownOperations operations{};
@@ -28,7 +27,6 @@ struct Beta : WithoutParams {
         "Independent float32 numbers with beta distributions, one for each element of `alpha` and `beta`, "
         "which have equal shapes. The number is 0 if a parameter is not positive.";
     static constexpr auto inputs = names("state", "alpha", "beta");
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     static constexpr UnknownOperations operations{};

@@ -11,7 +11,6 @@ struct Multinomial {
         "Draws categories with probabilities proportional to their weights (n,), or to each row of weights "
         "(m, n). Returns their indices (int32) in the order of the draws.";
     static constexpr auto inputs = names("state", "weights");
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     struct Params {

@@ -11,7 +11,6 @@ struct Permutation {
         "The numbers 0 … n - 1 in random order. All orders are equally likely "
         "(Fisher-Yates shuffle).";
     static constexpr auto inputs = names("state");
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     struct Params {

@@ -11,7 +11,6 @@ struct Poisson : WithoutParams {
         "Independent counts, in float32, with Poisson distributions, one for each element of the mean "
         "`lam`. The count is 0 if the mean is not positive.";
     static constexpr auto inputs = names("state", "lam");
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     static constexpr UnknownOperations operations{};

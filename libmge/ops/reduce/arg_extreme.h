@@ -16,7 +16,6 @@ MGE_API TensorSpecs infer_arg(std::string_view name, const ArgParams& params, co
 template <class O>
 struct ArgExtreme {
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr bool stops_gradient = true;
     using Params = ArgParams;

@@ -9,7 +9,6 @@ struct Cumsum {
     static constexpr auto name = "cumsum";
     static constexpr auto doc = "Cumulative sum along an axis. It keeps the dtype; integers wrap.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     struct Params {
         int axis = 0;

@@ -35,7 +35,6 @@ MGE_API std::optional<PhysicalForm> reduced_form(std::string_view name, const Re
 template <class O>
 struct ReduceOp {
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     using Params = ReduceParams;
     static constexpr auto fields = field_list(

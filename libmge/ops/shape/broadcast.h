@@ -10,7 +10,6 @@ struct BroadcastTo {
     static constexpr auto name = "broadcast_to";
     static constexpr auto doc = "Repeats x along new axes and axes of size 1 until it has the shape.";
     static constexpr auto inputs = names("x", host("target"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     struct Params {
         IntList shape;
@@ -31,7 +30,6 @@ struct BroadcastLike : WithoutParams {
     static constexpr auto name = "broadcast_like";
     static constexpr auto doc = "Repeats x until it has the shape of `like`, whose values are not read.";
     static constexpr auto inputs = names("x", example("like", InputKind::required, true));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
 
     static TensorSpecs infer(const Params&, Specs);

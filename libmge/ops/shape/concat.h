@@ -10,7 +10,6 @@ struct Concat {
     static constexpr auto name = "concat";
     static constexpr auto doc = "Joins tensors of equal rank along an axis. All other sizes must be equal.";
     static constexpr auto inputs = names(variadic("xs"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::common};
     struct Params {

@@ -10,7 +10,6 @@ struct Flip {
     static constexpr auto name = "flip";
     static constexpr auto doc = "Reverses the order of the elements along axes.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     struct Params {
         IntList axes;

@@ -22,7 +22,6 @@ struct Pad {
     static constexpr auto name = "pad";
     static constexpr auto doc = "Adds margins before and after the elements of each axis.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     struct Params {
         IntList before, after;

@@ -11,7 +11,6 @@ struct ReduceToShape {
         "Sums x over the axes along which the target shape would broadcast to the "
         "shape of x.";
     static constexpr auto inputs = names("x", example("like", InputKind::optional));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     struct Params {
         IntList shape;

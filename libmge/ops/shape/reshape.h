@@ -12,7 +12,6 @@ struct Reshape {
     static constexpr auto name = "reshape";
     static constexpr auto doc = "Returns the elements of x, in row-major order, in another shape.";
     static constexpr auto inputs = names("x", host("target"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
     struct Params {
@@ -36,7 +35,6 @@ struct ReshapeLike : WithoutParams {
         "Returns the elements of x, in row-major order, in the shape of `like`, "
         "whose values are not read.";
     static constexpr auto inputs = names("x", example("like", InputKind::required, true));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
 
@@ -50,7 +48,6 @@ struct Flatten {
     static constexpr auto name = "flatten";
     static constexpr auto doc = "Joins the axes from `start` to `end`, both included, into one.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
     struct Params {
@@ -70,7 +67,6 @@ struct AddAxis {
     static constexpr auto name = "add_axis";
     static constexpr auto doc = "Inserts axes of size 1.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
     struct Params {
@@ -89,7 +85,6 @@ struct RemoveAxis {
     static constexpr auto name = "remove_axis";
     static constexpr auto doc = "Removes axes of size 1.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
     struct Params {

@@ -9,7 +9,6 @@ struct ShapeOf {
     static constexpr auto name = "shape_of";
     static constexpr auto doc = "Returns the shape of x as an int32 vector. The values of x are not read.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_only_specs = true};
     static constexpr bool stops_gradient = true;

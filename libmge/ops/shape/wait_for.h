@@ -9,7 +9,6 @@ struct WaitFor : WithoutParams {
     static constexpr auto name = "wait_for";
     static constexpr auto doc = "Returns x after the other tensors have been computed.";
     static constexpr auto inputs = names("x", variadic("others"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true, .once = true};
 

@@ -33,7 +33,6 @@ struct TreeEnsemble {
         "and `weights` (f32) their values.";
     static constexpr auto inputs = names("x", "questions", "features", "thresholds", "children", "missing",
                                          "roots", "leaves", "weights");
-    static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     struct Params {
         int64_t targets = 1;

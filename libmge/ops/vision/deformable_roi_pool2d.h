@@ -28,7 +28,6 @@ struct DeformableRoiPool2d {
         "y1, x2, y2, rounded and inclusive. `offsets` (R, 2, parts, parts), x first, shift the parts of a "
         "region. Samples outside the image are ignored; a cell without samples is 0.";
     static constexpr auto inputs = names("x", unpromoted("regions"), optional("offsets"));
-    static constexpr auto outputs = output_names("y");
     using Params = DeformableRoiPoolParams;
     static constexpr auto fields = deformable_roi_pool_fields;
     // Four products for each of the samples, about.

@@ -13,7 +13,6 @@ struct Preprocess {
         "the further channels.";
     static constexpr auto inputs =
         names(InputInfo("x", InputKind::required, false, false), unpromoted("mean"), unpromoted("scale"));
-    static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     struct Params {
         bool channels_last = true;

@@ -41,7 +41,6 @@ struct Remap {
         "is (M, C, OH, OW). Map m samples image m, or image[m] if `image` (int32) is given.";
     static constexpr auto inputs =
         names("x", unpromoted("map"), InputInfo("image", InputKind::optional, false, false));
-    static constexpr auto outputs = output_names("y");
     using Params = RemapParams;
     static constexpr auto fields = remap_fields;
 

@@ -33,7 +33,6 @@ struct RoiPool2d {
         "RoI pooling of images x (N, C, H, W) to (R, C, height, width). Regions (R, 5) are the index of an "
         "image and the corners x1, y1, x2, y2, rounded to pixels and inclusive. An empty cell gives 0.";
     static constexpr auto inputs = names("x", unpromoted("regions"));
-    static constexpr auto outputs = output_names("y");
     using Params = RoiPoolParams;
     static constexpr auto fields = roi_pool_fields;
     // The size of the cells depends on the regions.

@@ -9,7 +9,6 @@ struct BitCast {
     static constexpr auto name = "bit_cast";
     static constexpr auto doc = "Reinterprets the bits of x as elements of another dtype of the same size.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr bool stops_gradient = true;
     struct Params {

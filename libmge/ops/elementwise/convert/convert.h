@@ -11,7 +11,6 @@ struct Convert {
         "Converts x to another dtype. Floats are truncated to integers, and integers wrap around; NaN and "
         "floats beyond int32 become -2^31 first. As bool, every value but 0 is true.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
@@ -29,7 +28,6 @@ struct Copy : WithoutParams {
     static constexpr auto name = "copy";
     static constexpr auto doc = "Copies x to new memory.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});

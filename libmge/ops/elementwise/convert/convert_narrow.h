@@ -13,7 +13,6 @@ struct ConvertNarrow {
         "parameters: numbers beyond the largest saturate, or become infinity if the dtype has it, else "
         "NaN; float8_e8m0fnu rounds to a power of two up, down or to the nearest.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.elementwise = true};
     static constexpr bool stops_gradient = true;

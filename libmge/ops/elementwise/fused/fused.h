@@ -64,7 +64,6 @@ struct FusedElementwise {
     static constexpr auto name = "fused_elementwise";
     static constexpr auto doc = "Computes a program of elementwise operators block by block.";
     static constexpr auto inputs = names(variadic("xs"));
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.elementwise = true};
     static constexpr bool stops_gradient = true;
     struct Params {

@@ -13,7 +13,6 @@ struct FusedRegion {
     static constexpr auto doc =
         "Computes a program of elementwise operators and transpositions, and optionally reduces its result.";
     static constexpr auto inputs = names(variadic("xs"));
-    static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     struct Params {
         std::string program;

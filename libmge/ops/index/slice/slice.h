@@ -18,7 +18,6 @@ struct Slice {
         "Returns the elements of x at regular positions along each axis, as "
         "NumPy's slices do.";
     static constexpr auto inputs = names("x", host_list("bounds"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
@@ -40,7 +39,6 @@ struct SetSlice {
         "Copies x and replaces the elements at regular positions with value, which "
         "broadcasts.";
     static constexpr auto inputs = names("x", "value", host_list("bounds"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
@@ -60,7 +58,6 @@ struct AddSlice {
         "Copies x and adds value, which broadcasts, to the elements at regular "
         "positions.";
     static constexpr auto inputs = names("x", "value", host_list("bounds"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});

@@ -17,7 +17,6 @@ struct Conv2d {
         "kw) for G > 1 groups, followed by an optional bias (1, OC, 1, 1), an optional residual (of the "
         "result's shape) and an activation.";
     static constexpr auto inputs = names("x", "weight", optional("bias"), optional("residual"));
-    static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.promotion = Promotion::common};
     static constexpr auto in_place = in_place_list(InPlace{0, 3});
     struct Params {

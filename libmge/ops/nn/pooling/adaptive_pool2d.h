@@ -11,7 +11,6 @@ struct AdaptiveMaxPool2d {
     static constexpr auto doc =
         "Maximum of each cell of a grid of (height, width) windows over images x (N, C, H, W).";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     struct Params {
         int64_t height = 1;
         int64_t width = 1;
@@ -72,7 +71,6 @@ struct AdaptiveAvgPool2d {
     static constexpr auto doc =
         "Mean of each cell of a grid of (height, width) windows over images x (N, C, H, W).";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     using Params = AdaptiveMaxPool2d::Params;
     static constexpr auto fields = AdaptiveMaxPool2d::fields;
     static constexpr ImageLayouts layouts{};

@@ -11,7 +11,6 @@ struct MaxPool2d {
     static constexpr auto doc =
         "Maximum of each window of images x (N, C, H, W), floating or of uint8 or int8.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     struct Params {
         Pair kernel{1, 1};
         Pair stride{1, 1};
@@ -75,7 +74,6 @@ struct AvgPool2d {
     static constexpr auto name = "avg_pool2d";
     static constexpr auto doc = "Mean of each window of images x (N, C, H, W).";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     struct Params {
         Pair kernel{1, 1};
         Pair stride{1, 1};

@@ -14,7 +14,6 @@ struct CompressedMatmul {
         "w), an optional residual (of the result's shape) and an activation.";
     static constexpr auto inputs =
         names("x", "steps", "scale", optional("zero_point"), optional("bias"), optional("residual"));
-    static constexpr auto outputs = output_names("y");
     struct Params {
         int64_t bits = 8;
         int64_t group = 0;

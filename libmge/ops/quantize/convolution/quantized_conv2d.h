@@ -37,7 +37,6 @@ struct QuantizedConv2d {
         inner_zero,
         shift
     };
-    static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     struct Params {
         Pair stride{1, 1};

@@ -13,7 +13,6 @@ struct Reorder {
     static constexpr auto name = "reorder";
     static constexpr auto doc = "Converts x to another memory layout. Padding of the layout is zero.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     struct Params {
         std::string layout = "plain";

@@ -16,7 +16,6 @@ struct TakeChannels {
         "Selects channels: channel i of the result (N, C, H, W) is channel `channels[i]` of the tensors "
         "xs, joined along their channels.";
     static constexpr auto inputs = names(variadic("xs"));
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::common};
     struct Params {

@@ -10,7 +10,6 @@ struct Transpose {
     static constexpr auto name = "transpose";
     static constexpr auto doc = "Reorders the axes: axis i of the result is axis pattern[i] of x.";
     static constexpr auto inputs = names("x");
-    static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::all;
     struct Params {
         IntList pattern;
