@@ -130,12 +130,6 @@ TensorSpecs specs_with_sizes(const Graph& graph, const ExtentValues& sizes, std:
     return specs;
 }
 
-ExtentValues sizes_of_names(const Graph& graph, const ExtentValues& sizes) {
-    ExtentValues result;
-    each_sized(graph, sizes, [&](size_t, auto& dimension, int64_t size) { result[dimension.name] = size; });
-    return result;
-}
-
 std::optional<std::string> find_contradiction(const Graph& graph, const ExtentValues& sizes,
                                               const TensorSpecs& inputs) {
     std::optional<std::string> result;

@@ -25,8 +25,6 @@ MGE_API std::vector<std::string> dimension_names(const Graph& graph);
 // Returns the specs of the inputs with these sizes, also in expressions. Throws UserError in the name of
 // `who` if no dimension has such a name, or if a size is negative or out of bounds.
 MGE_API TensorSpecs specs_with_sizes(const Graph& graph, const ExtentValues& sizes, std::string_view who);
-// Returns the sizes of all named dimensions, expressions included, that follow from these.
-MGE_API ExtentValues sizes_of_names(const Graph& graph, const ExtentValues& sizes);
 // Describes the first input whose shape contradicts these sizes; nullopt if there is none.
 MGE_API std::optional<std::string> find_contradiction(const Graph& graph, const ExtentValues& sizes,
                                                       const TensorSpecs& inputs);

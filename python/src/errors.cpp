@@ -127,9 +127,4 @@ std::string taken_message() {
     return taken;
 }
 
-void throw_python(PyObject* exception_class, const std::string& message) {
-    set_error(exception_class, message.c_str());
-    throw PythonError{};
-}
-
 }  // namespace mge::python

@@ -28,8 +28,6 @@ void clear_exception();
 // Clears the current Python exception and returns its message.
 std::string taken_message();
 
-[[noreturn]] void throw_python(PyObject* exception_class, const std::string& message);
-
 // Runs `body`, which returns a pointer or an int. On an exception, sets the Python error and returns
 // `failed`.
 template <class Body>

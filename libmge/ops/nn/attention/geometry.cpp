@@ -109,6 +109,4 @@ Shape attention_result(const AttentionShape& s, const AttentionParams& p) {
     return {s.batch, s.heads, s.queries, s.value_width};
 }
 
-Shape log_sum_exp_shape(const AttentionShape& s) { return {s.batch, s.heads, s.queries}; }
-
 }  // namespace mge::ops

@@ -18,8 +18,7 @@ struct AttentionResults {
 };
 AttentionResults attention_results(std::string_view who, const AttentionParams& params, Specs in,
                                    size_t mask);
-// y's, and log_sum_exp's.
+// The shape of y.
 Shape attention_result(const AttentionShape& shape, const AttentionParams& params);
-Shape log_sum_exp_shape(const AttentionShape& shape);
 
 }  // namespace mge::ops

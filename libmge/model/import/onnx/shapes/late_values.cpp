@@ -120,8 +120,6 @@ Extents extents_of_shape(const Tensor& t) {
     return extents;
 }
 
-Extents extents_of_numbers(const IntList& numbers) { return {numbers.begin(), numbers.end()}; }
-
 Tensor with_shape_of(const Tensor& made, const Tensor& shape) {
     return with_extents(made, known_extents(shape));
 }

@@ -29,7 +29,6 @@ using Extents = std::vector<std::optional<SymbolicExtent>>;
 // Nullopt: the number of sizes is unknown.
 std::optional<Extents> known_extents(const Tensor& shape);
 Extents extents_of_shape(const Tensor& t);
-Extents extents_of_numbers(const IntList& numbers);
 // A value whose shape is known only at run time, with the given rank and sizes.
 Tensor with_extents(const Tensor& made, const std::optional<Extents>& extents);
 Tensor with_shape_of(const Tensor& made, const Tensor& shape);
