@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "libmge/base/copied_files.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/files/input_pipe.h"
 #include "libmge/base/log.h"
@@ -25,7 +24,9 @@ mge::OpenOptions open_options(const Configuration& configuration) {
             .cipher = configuration.config.bare_model_cryption_name,
             .allow_plain = true,
             .has_compressed_weights = configuration.config.has_compression,
-            .weight_check = mge::WeightCheck::as_used};
+            .weight_check = mge::WeightCheck::as_used,
+            .access = configuration.config.options.copy_model_files ? mge::FileAccess::copied
+                                                                    : mge::FileAccess::mapped};
 }
 
 // The table of a packed model is read in place.
@@ -87,7 +88,6 @@ ModelFile read_model_file(const std::string& path, const Configuration& given, b
     return as_lite_error([&] {
         use_default_log_level();
         mge::PipeScope scope;
-        mge::CopiedFilesScope copies(given.config.options.copy_model_files);
         auto options =
             envelope_options(given, [&] { return mge::is_packed(mge::MappedFile::open(path)->bytes()); });
         return read_plain(mge::decrypt_model(path, options), given, uses_info);

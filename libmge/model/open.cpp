@@ -5,7 +5,6 @@
 #include <cstring>
 #include <iomanip>
 
-#include "libmge/base/files/file.h"
 #include "libmge/base/files/input_pipe.h"
 #include "libmge/base/threads/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
@@ -50,7 +49,9 @@ constexpr std::string_view known_kinds =
     "a .mge file nor a MegEngine model (convert ONNX models with 'mge-dump convert')";
 #else
 constexpr std::string_view known_kinds = "a .mge file nor a MegEngine or ONNX model";
-Model open_onnx(const ModelBytes& file, const OpenOptions&) { return onnx::read_model(file); }
+Model open_onnx(const ModelBytes& file, const OpenOptions& options) {
+    return onnx::read_model(file, onnx::usual_growth_slack, options.access);
+}
 #endif
 
 Model open_megengine(const ModelBytes& file, const OpenOptions& options) {
@@ -168,7 +169,7 @@ Unsealed unseal(const std::string& path, const OpenOptions& options) {
     if (is_plain_cipher(options.cipher)) cipher = is_encrypted_file(path) ? container_cipher : no_cipher;
     if (cipher != no_cipher)
         return from_envelope(decrypt_to_memory(path, {cipher, options.key}), path, cipher);
-    auto file = MappedFile::open(path);
+    auto file = MappedFile::open(path, options.access);
     return unseal(ModelBytes{file->bytes(), file, path, true}, options);
 }
 

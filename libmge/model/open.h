@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "libmge/base/files/file.h"
 #include "libmge/model/crypt/key.h"
 #include "libmge/model/model.h"
 
@@ -40,6 +41,8 @@ struct OpenOptions {
     bool has_compressed_weights = false;
     // For a .mge file in any envelope.
     WeightCheck weight_check = WeightCheck::all;
+    // For the file at a path, and for files with external weights.
+    FileAccess access = FileAccess::mapped;
 };
 
 // Returns the format by the first bytes; nullopt without a signature, such as those of MegEngine's ciphers.

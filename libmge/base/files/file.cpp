@@ -22,7 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "libmge/base/copied_files.h"
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
 #include "libmge/base/files/input_pipe.h"
@@ -233,16 +232,9 @@ struct MappedFile::Identity {
     }
 };
 
-namespace {
-thread_local bool copies_files = false;  // on this thread, by a CopiedFilesScope
-}  // namespace
-
-CopiedFilesScope::CopiedFilesScope(bool copies) : outer_(copies_files) { copies_files |= copies; }
-CopiedFilesScope::~CopiedFilesScope() { copies_files = outer_; }
-
 MappedFile::MappedFile(std::string path) : path_(std::move(path)) {}
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path, FileAccess access) {
     Descriptor file{open_input(path)};
     auto identity = std::make_unique<Identity>();
     if (::fstat(file.fd, &identity->info) != 0) throw_system(path, "examine");
@@ -251,7 +243,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     std::shared_ptr<MappedFile> mapped(new MappedFile(path));
     mapped->identity_ = std::move(identity);
     if (size == 0) return mapped;
-    bool is_copied = copies_files || env_string("MGE_MAP_FILES") == "0";
+    bool is_copied = access == FileAccess::copied || env_string("MGE_MAP_FILES") == "0";
     // Pages come as they are read, by whichever thread reads them.
     void* data = is_copied ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                            : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);

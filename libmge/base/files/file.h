@@ -29,13 +29,18 @@ MGE_API int open_input(const std::string& path);
 
 MGE_API std::string read_text(const std::string& path);
 
+// How the bytes of a file are used: in place, or from a copy in memory, which no other process can change.
+enum class FileAccess { mapped, copied };
+
 // A whole file mapped read-only. Keep the pointer as long as any byte is used. If another process truncates
 // the file meanwhile, the missing part reads as zeros: a SIGBUS handler ensures that
 // (base/files/mapped_range.h).
 class MGE_API MappedFile {
 public:
     // Throws UserError naming the path and the system's reason, MemoryError when that is a lack of memory.
-    static std::shared_ptr<const MappedFile> open(const std::string& path);
+    // With `copied`, and with MGE_MAP_FILES=0 in the environment, the file is read into memory instead.
+    static std::shared_ptr<const MappedFile> open(const std::string& path,
+                                                  FileAccess access = FileAccess::mapped);
     ~MappedFile();
     // The file that contains these bytes; null if there is none.
     static const MappedFile* of(const void* data);

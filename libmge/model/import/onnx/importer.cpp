@@ -46,7 +46,7 @@ Importer::Importer(const ModelRecord& record, const std::string& label, const Op
       inference_(builder_.graph(), symbolic_options([this](ValueId id) {
                      return SymbolicValue{input_shapes_.at(id), {}, {}};
                  })),
-      files_(record.path),
+      files_(record.path, record.external),
       growth_(record),
       decided_(decided) {
     builder_.set_symbolic(&inference_);

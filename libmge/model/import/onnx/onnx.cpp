@@ -181,8 +181,9 @@ void escape_names(Model& model) {
 
 }  // namespace
 
-Model read_model(const ModelBytes& file, size_t growth_slack) {
+Model read_model(const ModelBytes& file, size_t growth_slack, FileAccess external) {
     ModelRecord record = decode(file.bytes, file.label, growth_slack);
+    record.external = external;
     Model model;
     Built found = build(record, file.label);
     model.metadata = metadata_of(record, found);

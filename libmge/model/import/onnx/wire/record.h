@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "libmge/base/files/file.h"
 #include "libmge/model/import/onnx/wire/wire.h"
 #include "libmge/tensor/tensor.h"
 #include "onnx.pb.h"
@@ -24,9 +25,10 @@ struct ModelRecord {
     file::ModelProto model;  // without nodes and initializers of the main graph
     Bytes graph;             // the graph as stored in the file
     const std::string& label;
-    std::string path;  // path of the model, whose folder contains external data
-    size_t limit;      // limit of the total memory for this file
-    size_t cost;       // approximate memory of the parsed file
+    std::string path;                          // path of the model, whose folder contains external data
+    size_t limit;                              // limit of the total memory for this file
+    size_t cost;                               // approximate memory of the parsed file
+    FileAccess external = FileAccess::mapped;  // for external data
 
     // The nodes of the main graph one after the other. ModelError for one that cannot be parsed.
     void each_node(const std::function<void(const file::NodeProto&)>& function) const;

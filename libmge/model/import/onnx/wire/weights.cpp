@@ -184,7 +184,7 @@ const MappedFile& ExternalFiles::open(const std::string& location) {
     if (fs::path(location).is_absolute() || (!holds_target(folder) && !holds_target(resolved)))
         invalid("its external data '", location, "' is outside of the model's folder");
     if (!fs::is_regular_file(target)) invalid("its external data '", location, "' is not a regular file");
-    return *files_.emplace(location, MappedFile::open(target.string())).first->second;
+    return *files_.emplace(location, MappedFile::open(target.string(), access_)).first->second;
 }
 
 Bytes ExternalFiles::find(const TensorProto& tensor, size_t size) {

@@ -21,7 +21,8 @@ std::string name_of_data_type(int data_type);
 class ExternalFiles {
 public:
     // The user's path to the model.
-    explicit ExternalFiles(std::string model) : model_(std::move(model)) {}
+    explicit ExternalFiles(std::string model, FileAccess access = FileAccess::mapped)
+        : model_(std::move(model)), access_(access) {}
     // The bytes that the tensor names. UserError when they are not all there.
     Bytes find(const file::TensorProto& tensor, size_t size);
 
@@ -29,6 +30,7 @@ private:
     const MappedFile& open(const std::string& location);
 
     std::string model_;
+    FileAccess access_;
     std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
