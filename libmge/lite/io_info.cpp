@@ -27,7 +27,7 @@ mge::TensorSpecs output_specs(const SharedModel& model, const std::vector<Input>
 
 NetworkIO io_of(ModelFile file) {
     check(file.configuration.config);
-    SharedModel model(std::move(file.model), "a model");
+    SharedModel model(std::move(file.model));
     auto& wanted = file.configuration.io;
     auto inputs = make_inputs(model.graph(), wanted, {});
     auto outputs = make_outputs(model.graph(), wanted, {});

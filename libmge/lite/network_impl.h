@@ -126,7 +126,7 @@ private:
         void note_tensors();
     };
 
-    void load(ModelFile file, std::string name);
+    void load(ModelFile file);
     void finish_loading(std::unique_ptr<Loaded> loaded);
     mge::CompileOptions make_options(Loaded& loaded) const;
     void end_runs();

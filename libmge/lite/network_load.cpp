@@ -103,22 +103,21 @@ const std::string& Network::NetworkImplBase::extra_info() const {
 }
 
 void Network::NetworkImplBase::load(const std::string& path) {
-    load(read_model_file(path, settings_.configuration, settings_.uses_model_info), path);
+    load(read_model_file(path, settings_.configuration, settings_.uses_model_info));
 }
 
 void Network::NetworkImplBase::load(const void* data, size_t bytes) {
-    load(read_model_file(data, bytes, settings_.configuration, settings_.uses_model_info),
-         "a model in memory");
+    load(read_model_file(data, bytes, settings_.configuration, settings_.uses_model_info));
 }
 
-void Network::NetworkImplBase::load(ModelFile file, std::string name) {
+void Network::NetworkImplBase::load(ModelFile file) {
     if (!file.fastrun_cache.empty())
-        add_to_persistent_cache(std::as_bytes(std::span(file.fastrun_cache)), name);
+        add_to_persistent_cache(std::as_bytes(std::span(file.fastrun_cache)), file.model.label);
     auto loaded = std::make_unique<Loaded>();
     loaded->settings = settings_;
     loaded->settings.configuration = std::move(file.configuration);
     loaded->extra_info = std::move(file.extra_info);
-    loaded->model = std::make_shared<SharedModel>(std::move(file.model), std::move(name));
+    loaded->model = std::make_shared<SharedModel>(std::move(file.model));
     finish_loading(std::move(loaded));
 }
 
@@ -175,8 +174,8 @@ mge::CompileOptions Network::NetworkImplBase::make_options(Loaded& loaded) const
     if (settings.configuration.is_in_place) options.async_exec_level = 0;
     if (measures(options)) loaded.cache = persistent_cache();
     options.select.cache = loaded.cache.get();
-    if (loaded.model->is_public())
-        options.select.weight_cache = mge::PackedWeightCache::of_user(loaded.model->name());
+    if (loaded.model->model().is_public)
+        options.select.weight_cache = mge::PackedWeightCache::of_user(loaded.model->model().label);
     mge::check(options);
     return options;
 }

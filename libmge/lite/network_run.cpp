@@ -226,7 +226,7 @@ void Network::NetworkImplBase::finish() {
 void Network::NetworkImplBase::write_records() {
     if (auto* profiler = running_->profiler(); profiler && !profile_path_.empty()) {
         auto profile =
-            mge::make_profile(running_->program(), loaded_->model->name(), std::span(&profiler, 1));
+            mge::make_profile(running_->program(), loaded_->model->model().label, std::span(&profiler, 1));
         mge::write_file_atomically(
             profile_path_, [&](std::ostream& stream) { mge::write_megengine_profile(stream, profile); });
     }

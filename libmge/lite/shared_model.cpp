@@ -21,9 +21,8 @@ bool are_alike(const ProgramRequest& a, const ProgramRequest& b) {
 
 }  // namespace
 
-SharedModel::SharedModel(mge::Model model, std::string name)
+SharedModel::SharedModel(mge::Model model)
     : model_(std::move(model)),
-      name_(std::move(name)),
       has_const_shape_(mge::has_const_shape(model_)),
       stored_(mge::stored_options(model_)) {
     // Unique names for steps and values, for profiles and dumps.
@@ -77,8 +76,8 @@ std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& r
     } catch (const mge::DeviceError& e) {
         if (options.algorithms.empty()) throw;
         // The file comes from a machine that could do more.
-        mge::log_warning(
-            mge::text(name_, ": this build lacks an algorithm that is stored in the model: ", e.what()));
+        mge::log_warning(mge::text(
+            model_.label, ": this build lacks an algorithm that is stored in the model: ", e.what()));
         options.algorithms.clear();
         return mge::Program::compile(graph, request.inputs, options);
     }

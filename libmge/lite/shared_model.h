@@ -30,17 +30,13 @@ struct ProgramRequest {
 
 class SharedModel {
 public:
-    // `name` identifies it in profiles.
-    SharedModel(mge::Model model, std::string name);
+    explicit SharedModel(mge::Model model);
 
-    const std::string& name() const { return name_; }
     const mge::Model& model() const { return model_; }
     const mge::Graph& graph() const { return model_.graph; }
     // It was optimised for the shapes that its inputs have.
     bool has_const_shape() const { return has_const_shape_; }
     // The stored compile options.
-    // Caches may store parts of it.
-    bool is_public() const { return model_.is_public; }
     const std::optional<mge::StoredOptions>& stored_options() const { return stored_; }
 
     // The specs of all outputs for these inputs; shapes are unknown if only a run determines them. A user
@@ -66,7 +62,6 @@ private:
     std::shared_ptr<const mge::Program> compile(const ProgramRequest& request) const;
 
     mge::Model model_;
-    std::string name_;
     bool has_const_shape_ = false, is_forgotten_ = false;
     std::optional<mge::StoredOptions> stored_;
     std::shared_ptr<const mge::ConstantPrints> prints_;
