@@ -109,12 +109,10 @@ public:
 private:
     template <class... Args>
     [[noreturn]] void fail(const Args&... what) const {
-        throw_user(option,
-                   text("'", text_, "', column ", at_ + 1, ": ", what...,
-                        "; allowed are data, numbers, + - * /, parentheses, np.array([1, 2, 3]), "
-                        ".transpose(axes), .reshape(extents), [:, ::-1] and [..., [2, 1, 0]]. For "
-                        "anything else let numpy write an .npy file"),
-                   ErrorClass::value);
+        throw_value_error(option, "'", text_, "', column ", at_ + 1, ": ", what...,
+                          "; allowed are data, numbers, + - * /, parentheses, np.array([1, 2, 3]), "
+                          ".transpose(axes), .reshape(extents), [:, ::-1] and [..., [2, 1, 0]]. For "
+                          "anything else let numpy write an .npy file");
     }
 
     // Tokens.

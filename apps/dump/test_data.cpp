@@ -25,7 +25,7 @@ namespace {
 
 template <class... Args>
 [[noreturn]] void fail(const Args&... what) {
-    throw_user("--data", text(what...), ErrorClass::value);
+    throw_value_error("--data", what...);
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {

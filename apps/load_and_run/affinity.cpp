@@ -34,17 +34,13 @@ void set_threads(const Options& options) {
     set_default_threads(threads);
     if (cpus.empty()) return;
     if (int(cpus.size()) != threads * workers)
-        throw_user(option,
-                   text(counted(cpus.size(), "CPU"), " for ", counted(threads * workers, "thread"), " (",
-                        workers, " times ", threads, "); give one CPU for each"),
-                   ErrorClass::value);
+        throw_value_error(option, counted(cpus.size(), "CPU"), " for ", counted(threads * workers, "thread"),
+                          " (", workers, " times ", threads, "); give one CPU for each");
     auto allowed = allowed_cpus();
     for (int cpu : cpus)
         if (std::ranges::find(allowed, cpu) == allowed.end())
-            throw_user(
-                option,
-                text("CPU ", cpu, " is not among those this process may use (", cpu_list(allowed), ")"),
-                ErrorClass::value);
+            throw_value_error(option, "CPU ", cpu, " is not among those this process may use (",
+                              cpu_list(allowed), ")");
 }
 
 std::vector<int> pinned_cpus(const Options& options) { return pinning_of(options.device).cpus; }

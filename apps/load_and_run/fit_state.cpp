@@ -21,10 +21,8 @@ FitState::FitState(std::string path, cli::Json subject)
         auto& of = stored.at("subject");
         for (auto& [key, value] : subject_->items())
             if (of.at(key) != value)
-                throw_user(flag,
-                           text("'", path_, "' is of another ", key, ": ", of.at(key).dump(), " instead of ",
-                                value.dump()),
-                           ErrorClass::value);
+                throw_value_error(flag, "'", path_, "' is of another ", key, ": ", of.at(key).dump(),
+                                  " instead of ", value.dump());
         for (auto& [flags, candidate] : stored.at("candidates").items())
             known_[flags] = {candidate.at("state").get<std::string>(), candidate.at("turns").get<size_t>(),
                              candidate.at("times_ms").get<std::vector<double>>()};

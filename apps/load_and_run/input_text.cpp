@@ -90,7 +90,7 @@ private:
 
 }  // namespace
 
-void refuse_input(const std::string& what) { throw_user("--input", what, ErrorClass::value); }
+void refuse_input(const std::string& what) { throw_value_error("--input", what); }
 
 Tensor parse_literal(const std::string& literal) {
     Shape shape;

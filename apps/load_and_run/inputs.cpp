@@ -118,7 +118,7 @@ Tensor repeated(const Tensor& tensor, int64_t batch, const std::string& name) {
     constexpr auto option = "--batch-size";
     TensorSpec spec = cli::with_batch(tensor.spec(), batch, name, option);
     if (tensor.spec().bytes() == 0 && tensor.shape()[0] != batch)
-        throw_user(option, text("the input '", name, "' is empty"), ErrorClass::value);
+        throw_value_error(option, "the input '", name, "' is empty");
     Tensor result = empty_tensor(spec, host_device);
     size_t have = tensor.spec().bytes(), bytes = spec.bytes();
     for (size_t at = 0; at < bytes; at += have)

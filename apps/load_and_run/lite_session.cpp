@@ -96,7 +96,7 @@ void give_key(const cli::ModelFile& model) {
 }
 
 void refuse(const char* option, const char* why) {
-    throw_user("--lite", text("cannot be combined with ", option, ", which ", why), ErrorClass::value);
+    throw_value_error("--lite", "cannot be combined with ", option, ", which ", why);
 }
 
 void check_has_calls(const Options& options) {

@@ -86,9 +86,8 @@ void check(const ProfileOptions& o) {
     auto folder = std::filesystem::absolute(o.path()).parent_path();
     std::error_code unknown;
     if (!std::filesystem::is_directory(folder, unknown))
-        throw_user(o.wants_host() ? "--profile-host" : "--profile",
-                   text("there is no folder '", folder.string(), "' for '", o.path(), "'"),
-                   ErrorClass::value);
+        throw_value_error(o.wants_host() ? "--profile-host" : "--profile", "there is no folder '",
+                          folder.string(), "' for '", o.path(), "'");
 }
 
 void begin_profile(Job& job, Test& test) {

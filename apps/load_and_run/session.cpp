@@ -141,16 +141,13 @@ void Session::require_known_shapes(const TensorSpecs& inputs) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
         auto& own = graph.value(graph.inputs()[i]);
         if (is_constant && !(own.spec == inputs[i]))
-            throw_user("--const-shape",
-                       text("input '", own.name, "' is ", own.spec, ", a constant",
-                            compile_options_.const_shape ? "" : " (the model keeps its shapes)",
-                            ", but was given as ", inputs[i]),
-                       ErrorClass::value);
+            throw_value_error("--const-shape", "input '", own.name, "' is ", own.spec, ", a constant",
+                              compile_options_.const_shape ? "" : " (the model keeps its shapes)",
+                              ", but was given as ", inputs[i]);
         if (is_recorded && program_ && !(program_->inputs()[i].spec == inputs[i]))
-            throw_user("--record-comp-seq2",
-                       text("the shapes are fixed: input '", own.name, "' was recorded as ",
-                            program_->inputs()[i].spec, " but is given as ", inputs[i]),
-                       ErrorClass::value);
+            throw_value_error("--record-comp-seq2", "the shapes are fixed: input '", own.name,
+                              "' was recorded as ", program_->inputs()[i].spec, " but is given as ",
+                              inputs[i]);
     }
 }
 

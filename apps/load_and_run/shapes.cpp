@@ -11,7 +11,7 @@ namespace mge::load_and_run {
 namespace {
 
 [[noreturn]] void refuse_shapes(const std::string& what) {
-    throw_user("--shapes", what + "; expected NAME:(1,3,224,224),(1,3,256,256)", ErrorClass::value);
+    throw_value_error("--shapes", what + "; expected NAME:(1,3,224,224),(1,3,256,256)");
 }
 
 // Reads "(1,3,224,224)" from the front of `rest` and removes it.

@@ -92,8 +92,7 @@ void choose_device(Job& job) {
 void load_libraries(Job& job) {
     auto& libraries = job.options.run.model.operators;
     if (job.options.output.operator_library_with_param) {
-        if (libraries.paths.empty())
-            throw_user("--c-opr-lib-with-param", "needs --c-opr-lib FILE.so", ErrorClass::value);
+        if (libraries.paths.empty()) throw_value_error("--c-opr-lib-with-param", "needs --c-opr-lib FILE.so");
         job.ignore_option("--c-opr-lib-with-param", "the model holds the parameters of its operators");
     }
     cli::load(libraries);

@@ -42,9 +42,8 @@ std::vector<Turns> run_turns(Job& job) {
 
 void check_turns(const Job& job) {
     if (job.options.input.round_robin && job.tests.size() < 2)
-        throw_user("--round-robin",
-                   "needs several tests: --shapes, --input or --batch-size with several values",
-                   ErrorClass::value);
+        throw_value_error("--round-robin",
+                          "needs several tests: --shapes, --input or --batch-size with several values");
 }
 
 void time_by_turns(Job& job) {

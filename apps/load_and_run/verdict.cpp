@@ -225,16 +225,13 @@ std::string name_of_file(const std::string& path) { return std::filesystem::path
 void check_comparable(const Job& job, const Baseline& baseline) {
     auto& path = job.options.run.baseline;
     if (baseline.times.size() != job.tests.size())
-        throw_user("--baseline",
-                   text("it has ", counted(baseline.times.size(), "test"), ", this run ", job.tests.size(),
-                        "; compare runs of the same command"),
-                   ErrorClass::value);
+        throw_value_error("--baseline", "it has ", counted(baseline.times.size(), "test"), ", this run ",
+                          job.tests.size(), "; compare runs of the same command");
     for (auto& test : job.tests)
         if (Json now = ports_json(test.program->inputs()); now != baseline.inputs[test.index])
-            throw_user("--baseline",
-                       text("the inputs of test ", test.index, " were ", baseline.inputs[test.index].dump(),
-                            ", but now they are ", now.dump(), "; compare runs of the same command"),
-                       ErrorClass::value);
+            throw_value_error("--baseline", "the inputs of test ", test.index, " were ",
+                              baseline.inputs[test.index].dump(), ", but now they are ", now.dump(),
+                              "; compare runs of the same command");
     auto warn = [&](const char* what, const auto& before, const auto& now) {
         log_warning(text("load_and_run: '", path, "' has another ", what, ": ", before, ", now ", now));
     };
@@ -254,10 +251,9 @@ size_t needed_runs(const Condition& condition) {
 }
 
 [[noreturn]] void fail_for_too_few(const Condition& condition, size_t runs) {
-    throw_user("--fail-if",
-               text(condition.figure, " needs ", counted(needed_runs(condition) * min_rounds, "run"),
-                    ", there are ", runs, "; run both for longer with --duration"),
-               ErrorClass::value);
+    throw_value_error("--fail-if", condition.figure, " needs ",
+                      counted(needed_runs(condition) * min_rounds, "run"), ", there are ", runs,
+                      "; run both for longer with --duration");
 }
 
 Json verdict_json(size_t test, const Condition& condition, const Verdict& v) {
@@ -279,9 +275,8 @@ std::string percent(double value) { return text(value < 0 ? "" : "+", format_num
 
 Condition parse_condition(const std::string& given) {
     auto fail = [&](const char* what) {
-        throw_user("--fail-if",
-                   text("'", given, "': ", what, "; expected p50>+3%, mean>+5% (min, mean, max, pNN)"),
-                   ErrorClass::value);
+        throw_value_error("--fail-if", "'", given, "': ", what,
+                          "; expected p50>+3%, mean>+5% (min, mean, max, pNN)");
     };
     std::string condition = given;
     std::erase(condition, ' ');

@@ -9,7 +9,7 @@ constinit const OpInfo Snake::info = define<Snake>();
 
 // The shape rule: returns the shape and dtype of the output, or throws an error that says what to change.
 TensorSpecs Snake::infer(const Params& p, Specs in) {
-    if (!(p.alpha > 0)) throw_user(name, text("alpha must be positive, got ", p.alpha), ErrorClass::value);
+    if (!(p.alpha > 0)) throw_value_error(name, "alpha must be positive, got ", p.alpha);
     if (!is_float(in[0].dtype))
         throw_user(name, text("x has to be floating, got ", in[0].dtype), ErrorClass::type);
     return {{in[0].dtype, in[0].shape, {}}};

@@ -20,7 +20,7 @@ std::optional<long> env_int(const char* name) {
     long number = 0;
     auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
     if (error != std::errc() || end != value->data() + value->size())
-        throw_user(name, text("'", *value, "' is not an integer"), ErrorClass::value);
+        throw_value_error(name, "'", *value, "' is not an integer");
     return number;
 }
 

@@ -84,6 +84,15 @@ public:
 // throw_user("softmax", "axis 7 is out of range for rank 2") → "[softmax] axis 7 …"
 [[noreturn]] MGE_API void throw_user(std::string_view who, const std::string& what,
                                      ErrorClass error_class = ErrorClass::runtime);
+// With the parts of a message, for errors that are a ValueError or a TypeError in Python.
+template <class... Parts>
+[[noreturn]] void throw_value_error(std::string_view who, const Parts&... parts) {
+    throw_user(who, text(parts...), ErrorClass::value);
+}
+template <class... Parts>
+[[noreturn]] void throw_type_error(std::string_view who, const Parts&... parts) {
+    throw_user(who, text(parts...), ErrorClass::type);
+}
 [[noreturn]] MGE_API void throw_internal(const char* file, int line, const char* condition,
                                          const std::string& what);
 

@@ -91,7 +91,7 @@ void load_params(std::string_view who, FieldList fields, void* params, const Par
         const FieldInfo* found = nullptr;
         for (auto& f : fields)
             if (f.name == key) found = &f;
-        if (!found) throw_user(who, text("there is no parameter '", key, "'"), ErrorClass::type);
+        if (!found) throw_type_error(who, "there is no parameter '", key, "'");
         try {
             found->set(params, value);
         } catch (const UserError& e) {

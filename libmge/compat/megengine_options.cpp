@@ -111,8 +111,8 @@ bool set_transform(CompileOptions& options, const OptionValue& value) {
         return false;
     const std::string unset = CompileOptions().layout;
     if (!name->empty() && options.layout != unset && options.layout != *name)
-        throw_user(named(options, layout_path),
-                   text("contradicts ", named(options, "layout"), ": give one of them"), ErrorClass::value);
+        throw_value_error(named(options, layout_path), "contradicts ", named(options, "layout"),
+                          ": give one of them");
     if (!name->empty()) options.layout = *name;
     return true;
 }
@@ -210,10 +210,8 @@ void GraphOptimization::apply(CompileOptions& options) const {
 
 GraphOptimization& GraphOptimization::enable(LayoutTransform layout) {
     if (layout_transform != LayoutTransform::unset && layout_transform != layout)
-        throw_user(layout_path,
-                   text(layout_transform_names.at(size_t(layout)), " contradicts ",
-                        layout_transform_names.at(size_t(layout_transform)), "; disable that first"),
-                   ErrorClass::value);
+        throw_value_error(layout_path, layout_transform_names.at(size_t(layout)), " contradicts ",
+                          layout_transform_names.at(size_t(layout_transform)), "; disable that first");
     return set(&GraphOptimization::layout_transform, layout);
 }
 

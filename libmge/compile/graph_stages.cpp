@@ -171,10 +171,9 @@ void number_ports(Compilation& c) {
             throw_user("callback_outputs", text("there is no output ", i, "; the graph has ", outputs.size()),
                        ErrorClass::index);
         if (c.options.force_output_use_user_specified_memory)
-            throw_user("callback_outputs",
-                       text("output ", i, " would lie in the program's own memory, but ",
-                            "force_output_use_user_specified_memory wants it in the caller's"),
-                       ErrorClass::value);
+            throw_value_error("callback_outputs", "output ", i,
+                              " would lie in the program's own memory, but ",
+                              "force_output_use_user_specified_memory wants it in the caller's");
         is_callback_output[i] = true;
     }
 }

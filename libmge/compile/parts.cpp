@@ -20,7 +20,7 @@ void check(const Graph& graph, const std::vector<std::vector<ValueId>>& parts,
     if (options.fake_next_exec) throw_user(who, "fake_next_exec must be off: every part runs");
     if (options.comp_node_seq_record_level)
         throw_user(who, "comp_node_seq_record_level must be 0: a part may begin again");
-    if (parts.empty()) throw_user(who, "there must be at least one part", ErrorClass::value);
+    if (parts.empty()) throw_value_error(who, "there must be at least one part");
     for (auto& part : parts)
         for (ValueId id : part) require_value(graph, id, who);
 }
@@ -176,7 +176,7 @@ Tensors PartedExecutable::run(size_t index, const std::map<std::string, Tensor>&
     auto& names = this->inputs(index);
     for (auto& [name, tensor] : inputs)
         if (std::ranges::find(names, name) == names.end())
-            throw_user(who, text("part ", index, " has no input '", name, "'"), ErrorClass::value);
+            throw_value_error(who, "part ", index, " has no input '", name, "'");
     if (index != 0 && index != next_)
         throw_user(who, text("part ", index, " was asked for when part ", next_, " was next"));
     if (index == 0) waiting_.clear();
@@ -188,7 +188,7 @@ Tensors PartedExecutable::run(size_t index, const std::map<std::string, Tensor>&
         auto waiting = waiting_.find(part.sources[i]);
         auto given = inputs.find(name);
         if (waiting == waiting_.end() && given == inputs.end())
-            throw_user(who, text("part ", index, " needs the input '", name, "'"), ErrorClass::value);
+            throw_value_error(who, "part ", index, " needs the input '", name, "'");
         operands.push_back(waiting == waiting_.end() ? given->second : waiting->second);
     }
     next_ = 0;  // unless it completes

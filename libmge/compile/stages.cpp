@@ -150,9 +150,8 @@ std::shared_ptr<const Program> Program::compile(const Graph& graph, const Tensor
                                                 const CompileOptions& options) {
     for (size_t i = 0; i < std::min(inputs.size(), graph.inputs().size()); ++i)
         if (!inputs[i].shape.is_known())
-            throw_user("compile",
-                       text("the shape of input '", graph.value(graph.inputs()[i]).name, "' is not known"),
-                       ErrorClass::value);
+            throw_value_error("compile", "the shape of input '", graph.value(graph.inputs()[i]).name,
+                              "' is not known");
     return compile_inferred(infer_with_names(place(graph, options.device), inputs), options);
 }
 

@@ -91,8 +91,7 @@ void check_recording(Compilation& c) {
     if (it == steps.end()) return;
     std::string what = text("'", c.graph.node(it->node).op->name, "' finds out its shape at run time");
     if (c.options.comp_node_seq_record_level == 2)
-        throw_user(named(c.options, "comp_node_seq_record_level"), text("2 needs fixed shapes, but ", what),
-                   ErrorClass::value);
+        throw_value_error(named(c.options, "comp_node_seq_record_level"), "2 needs fixed shapes, but ", what);
     c.ignore("comp_node_seq_record_level", "1", what);
 }
 
@@ -100,10 +99,9 @@ void check_outputs(Compilation& c) {
     if (!c.options.force_output_use_user_specified_memory) return;
     for (size_t i = 0; i < c.graph.outputs().size(); ++i)
         if (c.order.schedule.is_dynamic[size_t(c.graph.outputs()[i])])
-            throw_user(named(c.options, "force_output_use_user_specified_memory"),
-                       text("the shape of output ", i,
-                            " is known only at run time, so no memory can be given for it"),
-                       ErrorClass::value);
+            throw_value_error(named(c.options, "force_output_use_user_specified_memory"),
+                              "the shape of output ", i,
+                              " is known only at run time, so no memory can be given for it");
 }
 
 void upload_constants(Compilation& c) {

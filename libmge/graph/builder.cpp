@@ -88,10 +88,8 @@ ValueId GraphBuilder::value_of(const Tensor& tensor) {
     if (tensor.is_symbolic() && tensor.impl()->symbol_owner == this) return tensor.impl()->symbol;
     if (captures_ && tensor.impl()->symbol != literal_mark) return capture_one(tensor);
     if (tensor.is_symbolic())
-        throw_user("graph",
-                   text("a tensor of ", graph_of_builder(tensor.impl()->symbol_owner),
-                        " cannot be used in graph ", graph_.id()),
-                   ErrorClass::value);
+        throw_value_error("graph", "a tensor of ", graph_of_builder(tensor.impl()->symbol_owner),
+                          " cannot be used in graph ", graph_.id());
     auto [it, is_new] = constants_.try_emplace(tensor.impl(), tensor, no_value);
     if (is_new) {
         it->second.second = graph_.add_constant(tensor);

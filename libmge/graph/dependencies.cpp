@@ -56,8 +56,7 @@ private:
     [[noreturn]] void refuse() const {
         auto stuck = std::ranges::find_if(waits_, [](int waits) { return waits > 0; });
         auto& node = graph_.node(NodeId(stuck - waits_.begin()));
-        throw_user(who_, text(operator_text(graph_, node), " would have to wait for itself"),
-                   ErrorClass::value);
+        throw_value_error(who_, operator_text(graph_, node), " would have to wait for itself");
     }
 
     const Graph& graph_;

@@ -46,11 +46,10 @@ void require_names(const Graph& graph, const ExtentValues& sizes, std::string_vi
     auto quoted = [](auto& name) { return "'" + printable(name) + "'"; };
     for (auto& [name, size] : sizes)
         if (std::ranges::find(known, name) == known.end())
-            throw_user(who,
-                       known.empty() ? text("the model's inputs have no named dimensions, got '", name, "'")
-                                     : text("the model has no dimension '", name, "'; it has ",
-                                            joined(known, ", ", quoted)),
-                       ErrorClass::value);
+            throw_value_error(who, known.empty()
+                                       ? text("the model's inputs have no named dimensions, got '", name, "'")
+                                       : text("the model has no dimension '", name, "'; it has ",
+                                              joined(known, ", ", quoted)));
 }
 
 // Calls `visit(input position, dimension, size)` for each dimension whose size follows from `sizes`.
@@ -119,12 +118,10 @@ TensorSpecs specs_with_sizes(const Graph& graph, const ExtentValues& sizes, std:
         auto& bounds = dimension.bounds;
         int64_t least = std::max<int64_t>(bounds.lower, 0);
         if (size < least || size > bounds.upper)
-            throw_user(
-                who,
-                text("dimension '", printable(dimension.name), "' is at least ", least,
-                     bounds.upper == ExtentBounds::unbounded ? "" : text(" and at most ", bounds.upper),
-                     ", got ", size),
-                ErrorClass::value);
+            throw_value_error(
+                who, "dimension '", printable(dimension.name), "' is at least ", least,
+                bounds.upper == ExtentBounds::unbounded ? "" : text(" and at most ", bounds.upper), ", got ",
+                size);
         if (dimension.axis < specs[i].shape.rank()) specs[i].shape[dimension.axis] = size;
     });
     return specs;

@@ -68,12 +68,11 @@ private:
 std::vector<ValueId> add_gradient(Graph& graph, std::vector<ValueId> ys, std::vector<ValueId> dys,
                                   std::vector<ValueId> xs) {
     if (ys.size() != dys.size())
-        throw_user("gradient",
-                   text(counted(ys.size(), "output"), ", but ", counted(dys.size(), "gradient"), " of them"),
-                   ErrorClass::value);
+        throw_value_error("gradient", counted(ys.size(), "output"), ", but ", counted(dys.size(), "gradient"),
+                          " of them");
     for (ValueId id : xs)
         if (id < 0 || size_t(id) >= graph.values().size())
-            throw_user("gradient", text("there is no value ", id, " in the graph"), ErrorClass::value);
+            throw_value_error("gradient", "there is no value ", id, " in the graph");
     auto node_count = NodeId(graph.nodes().size());
     auto depends = values_depending_on(graph, xs);
     GraphBuilder builder(std::move(graph));

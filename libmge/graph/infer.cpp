@@ -224,14 +224,12 @@ Graph with_inferred(Graph graph) {
 Graph infer_shapes(Graph graph, const TensorSpecs& inputs) {
     auto& ports = graph.inputs();
     if (inputs.size() != ports.size())
-        throw_user("graph", text("it has ", counted(ports.size(), "input"), ", got ", inputs.size()),
-                   ErrorClass::type);
+        throw_type_error("graph", "it has ", counted(ports.size(), "input"), ", got ", inputs.size());
     for (size_t i = 0; i < ports.size(); ++i) {
         auto& value = graph.value(ports[i]);
         if (value.spec.dtype != inputs[i].dtype)
-            throw_user("graph",
-                       text("input '", value.name, "' must be ", value.spec.dtype, ", got ", inputs[i].dtype),
-                       ErrorClass::type);
+            throw_type_error("graph", "input '", value.name, "' must be ", value.spec.dtype, ", got ",
+                             inputs[i].dtype);
     }
     std::string changed = changed_inputs(graph, inputs);
     for (size_t i = 0; i < ports.size(); ++i) graph.value(ports[i]).spec = inputs[i];

@@ -43,9 +43,8 @@ StaticInference::StaticInference(const Graph& graph)
 StaticInference::Known& StaticInference::input(ValueId id) {
     auto& value = graph_.value(id);
     if (!value.is_input)
-        throw_user(static_inference,
-                   text("value ", id, " ('", value_label(graph_, id), "') is not an input of the graph"),
-                   ErrorClass::value);
+        throw_value_error(static_inference, "value ", id, " ('", value_label(graph_, id),
+                          "') is not an input of the graph");
     return known_[size_t(id)];
 }
 
@@ -62,9 +61,8 @@ void StaticInference::set_value(ValueId id, const Tensor& value) {
     if (!value) return set_shape(id, input(id).spec.shape);
     auto& input = this->input(id);
     if (value.dtype() != input.spec.dtype)
-        throw_user(static_inference,
-                   text("input '", graph_.value(id).name, "' is ", input.spec.dtype, ", got ", value.dtype()),
-                   ErrorClass::type);
+        throw_type_error(static_inference, "input '", graph_.value(id).name, "' is ", input.spec.dtype,
+                         ", got ", value.dtype());
     set_shape(id, value.shape());
     input.value = value;
     input.value_source = InferSource::run_static;
@@ -157,16 +155,14 @@ Tensor StaticInference::find_value(ValueId id) { return known(id).value; }
 
 Shape StaticInference::shape(ValueId id) {
     if (auto found = find_shape(id)) return *found;
-    throw_user(static_inference,
-               text("the shape of '", value_label(graph_, id), "' is ", name_of(shape_source(id))),
-               ErrorClass::value);
+    throw_value_error(static_inference, "the shape of '", value_label(graph_, id), "' is ",
+                      name_of(shape_source(id)));
 }
 
 Tensor StaticInference::value(ValueId id) {
     if (Tensor found = find_value(id)) return found;
-    throw_user(static_inference,
-               text("the value of '", value_label(graph_, id), "' is ", name_of(value_source(id))),
-               ErrorClass::value);
+    throw_value_error(static_inference, "the value of '", value_label(graph_, id), "' is ",
+                      name_of(value_source(id)));
 }
 
 }  // namespace mge

@@ -27,9 +27,7 @@ using Offsets = std::vector<Offset<T>>;
 
 // A reader refuses other text.
 Offset<flatbuffers::String> utf8(Builder& b, const std::string& text) {
-    if (!is_utf8(text))
-        throw_user("write_model", mge::text("the text '", printable(text), "' is not UTF-8"),
-                   ErrorClass::value);
+    if (!is_utf8(text)) throw_value_error("write_model", "the text '", printable(text), "' is not UTF-8");
     return b.CreateString(text);
 }
 

@@ -67,14 +67,13 @@ Tensors promote(const OpInfo& op, const void* params, std::span<const Tensor> in
 
 void check_inputs(const OpInfo& op, std::span<const Tensor> inputs) {
     if (inputs.size() > op.inputs.size() && !op.is_variadic())
-        throw_user(op.name,
-                   text("takes at most ", counted(op.inputs.size(), "input"), ", got ", inputs.size()),
-                   ErrorClass::type);
+        throw_type_error(op.name, "takes at most ", counted(op.inputs.size(), "input"), ", got ",
+                         inputs.size());
     for (size_t i = 0; i < op.inputs.size(); ++i)
         if (op.inputs[i].kind == InputKind::required && (i >= inputs.size() || !inputs[i]))
-            throw_user(op.name, text("input '", op.inputs[i].name, "' is missing"), ErrorClass::type);
+            throw_type_error(op.name, "input '", op.inputs[i].name, "' is missing");
     for (size_t i = op.inputs.size(); i < inputs.size(); ++i)
-        if (!inputs[i]) throw_user(op.name, text("input ", i, " of the list is missing"), ErrorClass::type);
+        if (!inputs[i]) throw_type_error(op.name, "input ", i, " of the list is missing");
 }
 
 // Refuses inputs on different devices, except host values.

@@ -8,9 +8,8 @@ namespace mge {
 void require_int32_places(std::string_view op, int64_t elements) {
     constexpr int64_t most = int64_t(1) << 31;
     if (elements > most)
-        throw_user(
-            op, text("the result is int32, which cannot index ", elements, " elements; the limit is ", most),
-            ErrorClass::value);
+        throw_value_error(op, "the result is int32, which cannot index ", elements,
+                          " elements; the limit is ", most);
 }
 
 }  // namespace mge

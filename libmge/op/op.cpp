@@ -98,8 +98,7 @@ IntList host_values(const Tensor& given) {
         else if (tensor.dtype() == DType::i64)
             values[i] = tensor.data<int64_t>()[i];
         else
-            throw_user("shape", text("a shape or index must be int32, got ", tensor.dtype()),
-                       ErrorClass::type);
+            throw_type_error("shape", "a shape or index must be int32, got ", tensor.dtype());
     }
     return values;
 }

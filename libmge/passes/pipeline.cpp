@@ -106,9 +106,8 @@ void check_names(const PassOptions& options) {
     for (auto& [name, on] : options.passes) {
         auto is_it = [&wanted = name](auto& pass) { return pass.name == wanted; };
         if (std::any_of(passes.begin(), passes.end(), is_it)) continue;
-        throw_user("passes",
-                   text("there is no pass '", name, "'; there are ", joined(passes, ", ", &Pass::name)),
-                   ErrorClass::value);
+        throw_value_error("passes", "there is no pass '", name, "'; there are ",
+                          joined(passes, ", ", &Pass::name));
     }
 }
 

@@ -127,7 +127,7 @@ Extent operator*(const Extent& a, const Extent& b) {
 }
 
 Extent floor_div(const Extent& a, const Extent& b) {
-    if (b.is(0)) throw_user("shape", "a dimension is divided by 0", ErrorClass::value);
+    if (b.is(0)) throw_value_error("shape", "a dimension is divided by 0");
     if (are_numbers(a, b)) return floored(a.raw(), b.raw());
     if (b.is(1)) return a;
     if (b.is_number() && b.raw() < 0) return floor_div(-a, -b);
@@ -241,7 +241,7 @@ int64_t evaluate(const Extent& extent, const ExtentValues& values) {
     auto find = [&](std::string_view symbol) -> std::optional<Extent> {
         auto found = values.find(symbol);
         if (found != values.end()) return found->second;
-        throw_user("shape", text("symbol '", symbol, "' has no value"), ErrorClass::value);
+        throw_value_error("shape", "symbol '", symbol, "' has no value");
     };
     return substitute(extent, find).number();
 }

@@ -87,7 +87,7 @@ void add_term(ExtentTerms& terms, const ExtentProduct& product, __int128 coeffic
     auto found = terms.find(product);
     if (found != terms.end()) coefficient += found->second;
     if (coefficient < Extent::least_number || coefficient > std::numeric_limits<int64_t>::max())
-        throw_user("shape", "a dimension is larger than 62 bits", ErrorClass::value);
+        throw_value_error("shape", "a dimension is larger than 62 bits");
     if (coefficient == 0) {
         if (found != terms.end()) terms.erase(found);
     } else {

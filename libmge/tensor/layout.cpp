@@ -45,7 +45,7 @@ Layout Layout::of(std::initializer_list<Digit> digits) {
 Layout Layout::named(std::string_view name) {
     for (auto& known : known_layouts)
         if (known.name == name) return of(known.digits);
-    throw_user("layout", text("there is no layout named '", name, "'"), ErrorClass::value);
+    throw_value_error("layout", "there is no layout named '", name, "'");
 }
 
 size_t Layout::bytes(const Shape& shape, DType dtype) const {

@@ -15,8 +15,7 @@ namespace {
 
 void check_rank(size_t rank) {
     if (rank > size_t(max_rank))
-        throw_user("shape", text("rank ", rank, " is above the largest supported rank ", max_rank),
-                   ErrorClass::value);
+        throw_value_error("shape", "rank ", rank, " is above the largest supported rank ", max_rank);
 }
 
 }  // namespace
@@ -26,8 +25,7 @@ Shape::Shape(std::span<const int64_t> dims) {
     bool has_negative = false;
     for (int64_t d : dims) {
         has_negative |= d < 0;
-        if (d < 0 && !Extent::is_handle(d))
-            throw_user("shape", text("extent ", d, " is negative"), ErrorClass::value);
+        if (d < 0 && !Extent::is_handle(d)) throw_value_error("shape", "extent ", d, " is negative");
     }
     std::copy(dims.begin(), dims.end(), dims_.begin());
     rank_ = int8_t(dims.size());
@@ -98,7 +96,7 @@ std::ostream& operator<<(std::ostream& stream, const Shape& shape) {
 
 int normalize_axis(std::string_view who, int64_t axis, int rank) {
     if (axis < -rank || axis >= rank)
-        throw_user(who, text("axis ", axis, " is out of range for rank ", rank), ErrorClass::value);
+        throw_value_error(who, "axis ", axis, " is out of range for rank ", rank);
     return int(axis < 0 ? axis + rank : axis);
 }
 
@@ -147,8 +145,7 @@ int64_t checked_numel(std::string_view who, const Shape& shape) {
     int64_t n = 1;
     for (int64_t d : shape.dims())
         if (__builtin_mul_overflow(n, std::max<int64_t>(d, 1), &n) || n > largest)
-            throw_user(who, text("shape ", shape, " has more elements than memory can hold"),
-                       ErrorClass::value);
+            throw_value_error(who, "shape ", shape, " has more elements than memory can hold");
     return std::ranges::count(shape.dims(), 0) ? 0 : n;
 }
 

@@ -108,7 +108,7 @@ void save_checkpoint(const std::string& path, const Parameters& parameters, cons
     model.metadata[key_version] = version_written;
     if (optimizer) {
         if (&optimizer->parameters() != &parameters)
-            throw_user("save_checkpoint", "the optimizer is one of other parameters", ErrorClass::value);
+            throw_value_error("save_checkpoint", "the optimizer is one of other parameters");
         model.metadata[key_optimizer] = optimizer->kind();
         model.metadata[key_rate] = hexadecimal_text(optimizer->learning_rate());
         auto names = optimizer->state_names();

@@ -77,10 +77,9 @@ GraphFunction::GraphFunction(Graph graph, DeviceId place) {
 Tensors GraphFunction::call(std::span<const Tensor> inputs, std::span<const Tensor> weights) const {
     size_t own = function_->input_count() - weights_.size() - others_.size();
     if (inputs.size() != own || weights.size() != weights_.size())
-        throw_user("GraphFunction",
-                   text("it takes ", counted(own, "input"), " and ", counted(weights_.size(), "weight"),
-                        ", got ", inputs.size(), " and ", weights.size()),
-                   ErrorClass::value);
+        throw_value_error("GraphFunction", "it takes ", counted(own, "input"), " and ",
+                          counted(weights_.size(), "weight"), ", got ", inputs.size(), " and ",
+                          weights.size());
     Tensors all(inputs.begin(), inputs.end());
     all.insert(all.end(), weights.begin(), weights.end());
     for (auto& other : others_)

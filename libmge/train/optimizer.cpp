@@ -19,11 +19,10 @@ constexpr const char* who = "optimizer";
 
 void require_not_negative(const char* option, double value) {
     if (!(value >= 0) || !std::isfinite(value))
-        throw_user(who, text(option, " may not be negative, got ", value), ErrorClass::value);
+        throw_value_error(who, option, " may not be negative, got ", value);
 }
 void require_part(const char* option, double value) {
-    if (!(value >= 0 && value < 1))
-        throw_user(who, text(option, " must be in [0, 1), got ", value), ErrorClass::value);
+    if (!(value >= 0 && value < 1)) throw_value_error(who, option, " must be in [0, 1), got ", value);
 }
 
 Tensor zeros_like(const Tensor& tensor) { return ops::full_like(tensor, {.value = 0}); }
@@ -35,7 +34,7 @@ public:
           params_{.momentum = o.momentum, .weight_decay = o.weight_decay, .nesterov = o.nesterov} {
         require_not_negative("momentum", o.momentum);
         require_not_negative("weight_decay", o.weight_decay);
-        if (o.nesterov && o.momentum == 0) throw_user(who, "nesterov needs a momentum", ErrorClass::value);
+        if (o.nesterov && o.momentum == 0) throw_value_error(who, "nesterov needs a momentum");
     }
     std::string_view kind() const override { return "sgd"; }
     std::span<const std::string_view> state_names() const override {
@@ -103,11 +102,9 @@ void Optimizer::set_learning_rate(double rate) {
 
 void Optimizer::step(std::span<const Tensor> gradients) {
     if (gradients.size() != parameters_.size() || state_.size() != parameters_.size())
-        throw_user(
-            who,
-            text("got ", counted(int64_t(gradients.size()), "gradient"), " for ",
-                 counted(int64_t(parameters_.size()), "parameter"), "; it was made for ", state_.size()),
-            ErrorClass::value);
+        throw_value_error(who, "got ", counted(int64_t(gradients.size()), "gradient"), " for ",
+                          counted(int64_t(parameters_.size()), "parameter"), "; it was made for ",
+                          state_.size());
     RecordingPaused paused;
     for (size_t i = 0; i < gradients.size(); ++i) {
         if (!gradients[i]) continue;

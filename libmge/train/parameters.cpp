@@ -11,10 +11,10 @@
 namespace mge {
 
 size_t Parameters::add(std::string name, Tensor value) {
-    if (name.empty()) throw_user("parameters", "a parameter needs a name", ErrorClass::value);
+    if (name.empty()) throw_value_error("parameters", "a parameter needs a name");
     if (std::ranges::find(names_, name) != names_.end())
-        throw_user("parameters", text("there is a parameter '", name, "' already"), ErrorClass::value);
-    if (!value) throw_user("parameters", text("'", name, "' has no value"), ErrorClass::value);
+        throw_value_error("parameters", "there is a parameter '", name, "' already");
+    if (!value) throw_value_error("parameters", "'", name, "' has no value");
     values_.push_back(std::move(value));
     names_.push_back(std::move(name));
     return values_.size() - 1;
@@ -24,10 +24,9 @@ void Parameters::set(size_t i, Tensor value) {
     MGE_CHECK(i < size(), "parameter ", i, " of ", size());
     auto& old = values_[i];
     if (!value || !(value.spec() == old.spec()) || !(value.device() == old.device()))
-        throw_user("parameters",
-                   text("'", names_[i], "' is ", old.spec(), " on ", logical_name(old.device()), ", got ",
-                        value ? text(value.spec(), " on ", logical_name(value.device())) : "nothing"),
-                   ErrorClass::value);
+        throw_value_error("parameters", "'", names_[i], "' is ", old.spec(), " on ",
+                          logical_name(old.device()), ", got ",
+                          value ? text(value.spec(), " on ", logical_name(value.device())) : "nothing");
     values_[i] = std::move(value);
 }
 
@@ -46,7 +45,7 @@ LossAndGradients differentiate(const Parameters& parameters,
         recorded.add(parameters.names()[i], tape.attach(parameters[i]));
     tape.start();
     std::array<Tensor, 1> y{loss(recorded)};
-    if (!y[0]) throw_user("differentiate", "the loss has no value", ErrorClass::value);
+    if (!y[0]) throw_value_error("differentiate", "the loss has no value");
     Tensors gradients = tape.backward(y, std::array<Tensor, 1>{});
     return {std::move(y[0]), std::move(gradients)};
 }

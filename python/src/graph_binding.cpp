@@ -190,7 +190,7 @@ void set_param(OpenGraph& graph, ValueId id, const std::string& name, nb::handle
     Graph changed = graph.graph();
     auto& node = changed.node(changed.value(id).producer);
     auto param = param_from_python(value.ptr());
-    if (!param) throw_user(node.op->name, text("parameter '", name, "' cannot be None"), ErrorClass::type);
+    if (!param) throw_type_error(node.op->name, "parameter '", name, "' cannot be None");
     node.params = with_param(*node.op, node.params.get(), name, *param);
     graph.change_to(infer_again(std::move(changed)));
 }
@@ -259,8 +259,7 @@ void set_inputs(OpenGraph& graph, ValueId id, const Ids& inputs) {
     for (ValueId& input : all) {
         if (input == no_value) continue;
         if (next == inputs.size())
-            throw_user(graph.maker(id).op->name, text("reads more than ", counted(inputs.size(), "value")),
-                       ErrorClass::value);
+            throw_value_error(graph.maker(id).op->name, "reads more than ", counted(inputs.size(), "value"));
         input = inputs[next++];
     }
     all.insert(all.end(), inputs.begin() + ptrdiff_t(next), inputs.end());

@@ -152,10 +152,8 @@ bool equals(PyObject* keyword, std::string_view name) {
 
 [[noreturn]] void throw_keyword(const OpInfo& op, PyObject* keyword) {
     auto allowed = joined(op.fields, ", ", &FieldInfo::name);
-    throw_user(op.name,
-               text("has no argument '", utf8_of(keyword), "'; it takes ",
-                    allowed.empty() ? "no keywords" : allowed),
-               ErrorClass::type);
+    throw_type_error(op.name, "has no argument '", utf8_of(keyword), "'; it takes ",
+                     allowed.empty() ? "no keywords" : allowed);
 }
 
 // Inputs in the order of the definition, whether given by position or by name.
@@ -186,8 +184,7 @@ void set_keyword(const OpFunctionObject& function, PyObject* keyword, PyObject* 
         if (!equals(keyword, op.inputs[i].name)) continue;
         if (arguments.named.empty()) arguments.named.assign(arguments.inputs.begin(), arguments.inputs.end());
         if (arguments.named.size() <= i) arguments.named.resize(i + 1);
-        if (arguments.named[i])
-            throw_user(op.name, text("got two values for '", op.inputs[i].name, "'"), ErrorClass::type);
+        if (arguments.named[i]) throw_type_error(op.name, "got two values for '", op.inputs[i].name, "'");
         arguments.named[i] = value;
         arguments.inputs = arguments.named;
         return;
@@ -224,16 +221,13 @@ PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, 
         Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
         if (any_meaning(args, positional + named)) [[unlikely]] {
             if (updates)
-                throw_user(op.name, "has no Tensors of quantised or complex dtypes among its inputs",
-                           ErrorClass::type);
+                throw_type_error(op.name, "has no Tensors of quantised or complex dtypes among its inputs");
             return call_by_meaning(op, args, positional, keywords);
         }
         if (named > 0) take_keywords(function, keywords, {args + positional, size_t(named)}, arguments);
         if (arguments.inputs.size() > op.inputs.size() && !op.is_variadic())
-            throw_user(
-                op.name,
-                text("takes at most ", counted(op.inputs.size(), "input"), ", got ", arguments.inputs.size()),
-                ErrorClass::type);
+            throw_type_error(op.name, "takes at most ", counted(op.inputs.size(), "input"), ", got ",
+                             arguments.inputs.size());
         Inputs inputs(arguments.inputs.size());
         convert_inputs(op, arguments.inputs, inputs);
         const void* params = arguments.params ? arguments.params.get() : function.defaults.get();

@@ -85,8 +85,7 @@ nb::object call_function(nb::object forward, nb::object backward, nb::handle arg
 const Tensor& real_argument(nb::handle object, const char* where) {
     const Tensor& value = tensor_argument(object, where);
     if (is_complex(object.ptr()))
-        throw_user(where, "a complex Tensor has no gradient; take its real and imaginary parts",
-                   ErrorClass::type);
+        throw_type_error(where, "a complex Tensor has no gradient; take its real and imaginary parts");
     return value;
 }
 

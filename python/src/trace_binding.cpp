@@ -99,12 +99,10 @@ private:
 void name_values(Graph& graph, const std::vector<ValueId>& ids, const std::vector<std::string>& names,
                  const char* what) {
     if (names.size() != ids.size())
-        throw_user(
-            "dump",
-            text("the function has ", ids.size(), ' ', what, ", but ", names.size(), " names were given"),
-            ErrorClass::value);
+        throw_value_error("dump", "the function has ", ids.size(), ' ', what, ", but ", names.size(),
+                          " names were given");
     if (std::set<std::string>(names.begin(), names.end()).size() != names.size())
-        throw_user("dump", text("the names of the ", what, " have to differ"), ErrorClass::value);
+        throw_value_error("dump", "the names of the ", what, " have to differ");
     for (size_t i = 0; i < ids.size(); ++i) graph.value(ids[i]).name = names[i];
 }
 
@@ -155,8 +153,7 @@ std::vector<std::string> completed(std::vector<std::string> given, const std::ve
 void refuse_shared_names(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
     for (auto& name : outputs)
         if (std::ranges::find(inputs, name) != inputs.end())
-            throw_user("dump", text("'", name, "' names an input and an output; each needs its own"),
-                       ErrorClass::value);
+            throw_value_error("dump", "'", name, "' names an input and an output; each needs its own");
 }
 
 // Folds batch norms into convolutions first, while their scales are exact.
@@ -179,13 +176,13 @@ OptionValue to_option_value(nb::handle value, std::string_view keyword) {
     if (nb::isinstance<nb::int_>(value)) {
         int64_t number = 0;
         if (nb::try_cast(value, number)) return number;
-        throw_user(keyword, "is too large", ErrorClass::value);
+        throw_value_error(keyword, "is too large");
     }
     if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
     if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
     std::vector<std::string> texts;
     if (nb::try_cast(value, texts)) return texts;
-    throw_user(keyword, text("cannot be a ", class_name(value.ptr())), ErrorClass::type);
+    throw_type_error(keyword, "cannot be a ", class_name(value.ptr()));
 }
 
 nb::object to_object(const OptionValue& value) {
@@ -204,7 +201,7 @@ CompileOptions to_options(const nb::dict& given, OptionNaming naming = compat::k
     CompileOptions options{.naming = naming};
     for (auto [key, value] : given)
         if (auto name = nb::cast<std::string>(key); !compat::find_named_option(name))
-            throw_user("options", text("there is no option '", name, "'"), ErrorClass::value);
+            throw_value_error("options", "there is no option '", name, "'");
     for (auto& option : compat::named_options())
         if (nb::str name(option.name.data(), option.name.size()); given.contains(name))
             set_option(options, option, to_option_value(given[name], naming(option.field)));
@@ -290,8 +287,7 @@ std::shared_ptr<LoadedModel> recording_as_model(
     auto [values, operators, constants] = kept;
     drop_names(graph, {values, operators, constants});
     graph = remove_dead_nodes(std::move(graph), {});
-    if (graph.outputs().empty())
-        throw_user("dump", "the traced function returned no tensor", ErrorClass::value);
+    if (graph.outputs().empty()) throw_value_error("dump", "the traced function returned no tensor");
     if (!training) refuse_training(graph);
     return make_model(std::move(graph), input_names, output_names, metadata, given);
 }
@@ -406,10 +402,9 @@ std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool rec
 Tensors trace_arguments(nb::handle arguments) {
     Tensors values = tensor_list(arguments, "trace");
     if (graph_among(values))
-        throw_user(
+        throw_type_error(
             "trace",
-            "a value of a graph cannot be an argument: call the function itself, which extends the graph",
-            ErrorClass::type);
+            "a value of a graph cannot be an argument: call the function itself, which extends the graph");
     return values;
 }
 
@@ -598,9 +593,8 @@ void add_functions(nb::module_& module) {
         [](nb::handle trace) {
             if (trace.is_none()) return;
             if (!nb::isinstance<Trace>(trace))
-                throw_user("resume_trace",
-                           text("needs what pause_trace returned, got ", class_name(trace.ptr())),
-                           ErrorClass::type);
+                throw_type_error("resume_trace", "needs what pause_trace returned, got ",
+                                 class_name(trace.ptr()));
             Trace::resume(nb::cast<Trace*>(trace));
         },
         nb::arg("trace").none());

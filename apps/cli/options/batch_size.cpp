@@ -6,9 +6,7 @@
 namespace mge::cli {
 
 TensorSpec with_batch(TensorSpec spec, int64_t batch, const std::string& name, const char* option) {
-    auto fail = [&](const char* why) {
-        throw_user(option, text("the input '", name, "' ", why), ErrorClass::value);
-    };
+    auto fail = [&](const char* why) { throw_value_error(option, "the input '", name, "' ", why); };
     if (!spec.shape.is_known()) fail("has a shape that is known only at run time");
     if (spec.shape.rank() == 0) fail("is a scalar: it has no batch axis");
     spec.shape[0] = batch;

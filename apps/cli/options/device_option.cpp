@@ -24,7 +24,7 @@ DeviceId device_of(const std::string& name, const char* option) {
     } catch (const DeviceError& e) {
         throw DeviceError(text('[', option, "] ", e.what()));
     } catch (const UserError& e) {
-        throw_user(option, e.what(), ErrorClass::value);
+        throw_value_error(option, e.what());
     }
 }
 

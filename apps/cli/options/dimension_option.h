@@ -26,7 +26,7 @@ struct DimensionOption {
     // Throws UserError if shapes of inputs contradict these sizes.
     void require(const Graph& graph, const TensorSpecs& inputs) const {
         if (auto problem = find_contradiction(graph, sizes(), inputs))
-            throw_user(dimension_flag, *problem, ErrorClass::value);
+            throw_value_error(dimension_flag, *problem);
     }
 };
 

@@ -34,9 +34,7 @@ void add_layout_options(CLI::App& app, LayoutOptions& o) {
 }
 
 void check(const LayoutOptions& o) {
-    auto fail = [](const char* option, const std::string& what) {
-        throw_user(option, what, ErrorClass::value);
-    };
+    auto fail = [](const char* option, const std::string& what) { throw_value_error(option, what); };
     if (o.formats.size() > 1)
         fail("--enable-...", text("the layouts ", o.formats[0], " and ", o.formats[1],
                                   " contradict each other; give one of them"));

@@ -59,8 +59,7 @@ ValueCheck real_number(double least, double most) {
 size_t parse_bytes(const char* option, const std::string& given, size_t least) {
     auto bytes = byte_count(given);
     if (!bytes || *bytes < least)
-        throw_user(option, text("'", given, "' is not a size: expected bytes such as 65536, 64K or 1.5GiB"),
-                   ErrorClass::value);
+        throw_value_error(option, "'", given, "' is not a size: expected bytes such as 65536, 64K or 1.5GiB");
     return size_t(*bytes);
 }
 

@@ -21,7 +21,7 @@ void add_operator_libraries(CLI::App& command, OperatorLibraries& libraries) {
 
 void load(const OperatorLibraries& libraries) {
     if (libraries.paths.empty() && !libraries.entry.empty())
-        throw_user("--c-opr-init-interface", "needs --c-opr-lib FILE.so", ErrorClass::value);
+        throw_value_error("--c-opr-init-interface", "needs --c-opr-lib FILE.so");
     const char* entry = libraries.entry.empty() ? operators_symbol : libraries.entry.c_str();
     try {
         for (auto& path : libraries.paths) load_operators(path, entry);

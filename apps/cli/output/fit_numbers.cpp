@@ -10,8 +10,7 @@
 namespace mge::cli {
 
 void throw_unfit(const char* option, double value, DType dtype) {
-    throw_user(option, text("the number ", value, " does not fit the input's dtype ", dtype),
-               ErrorClass::value);
+    throw_value_error(option, "the number ", value, " does not fit the input's dtype ", dtype);
 }
 
 void fit_numbers(Tensor& tensor, const std::function<double(int64_t)>& number_at, const char* option) {

@@ -44,7 +44,7 @@ std::vector<float> per_channel(const std::vector<double>& given, size_t channels
     if (given.size() == channels)
         std::ranges::transform(given, result.begin(), [](double v) { return float(v); });
     if (given.size() > 1 && given.size() != channels)
-        throw_user(option, text(given.size(), " numbers for ", channels, " channels"), ErrorClass::value);
+        throw_value_error(option, given.size(), " numbers for ", channels, " channels");
     return result;
 }
 
@@ -110,8 +110,8 @@ private:
 
 void check_input(const TensorSpec& input, const Preprocessing& how) {
     if (input.dtype == DType::u8 && (!how.mean.empty() || !how.deviation.empty()))
-        throw_user("--mean", "has no effect: the model takes pixels (uint8) and normalises them itself",
-                   ErrorClass::value);
+        throw_value_error("--mean",
+                          "has no effect: the model takes pixels (uint8) and normalises them itself");
     if (input.dtype != DType::u8 && !is_float(input.dtype))
         refuse_model(text("takes ", input.dtype, ", expected real numbers or uint8"));
 }
@@ -127,10 +127,8 @@ void write_pixels(const Tensor& image, const PixelLayout& layout, uint8_t* to) {
 
 void check_label(const LabelledImage& image, size_t classes) {
     if (size_t(image.label) >= classes)
-        throw_user(
-            "--labels",
-            text("'", image.name, "' has the label ", image.label, ", the model has ", classes, " classes"),
-            ErrorClass::value);
+        throw_value_error("--labels", "'", image.name, "' has the label ", image.label, ", the model has ",
+                          classes, " classes");
 }
 
 }  // namespace

@@ -39,10 +39,8 @@ std::optional<int64_t> number_in(const std::string& word) {
 int64_t label_in(const std::string& word, const std::vector<std::string>& names, const std::string& place) {
     if (auto known = std::ranges::find(names, word); known != names.end()) return known - names.begin();
     if (auto number = number_in(word)) return *number;
-    throw_user(
-        "--labels",
-        text(place, ": '", word, "' is not the number of a class", names.empty() ? "" : ", nor its name"),
-        ErrorClass::value);
+    throw_value_error("--labels", place, ": '", word, "' is not the number of a class",
+                      names.empty() ? "" : ", nor its name");
 }
 
 std::vector<LabelledImage> images_of_file(const std::string& path, const std::vector<std::string>& names) {
@@ -53,8 +51,7 @@ std::vector<LabelledImage> images_of_file(const std::string& path, const std::ve
         std::string place = text("'", path, "' line ", i + 1);
         size_t separator = lines[i].find_last_of(", \t");
         if (separator == std::string::npos)
-            throw_user("--labels", text(place, ": expected NAME LABEL, found '", lines[i], "'"),
-                       ErrorClass::value);
+            throw_value_error("--labels", place, ": expected NAME LABEL, found '", lines[i], "'");
         std::string name = lines[i].substr(0, separator);
         name.resize(name.find_last_not_of(", \t") + 1);
         images.push_back({name, label_in(lines[i].substr(separator + 1), names, place)});
@@ -89,18 +86,16 @@ std::string LabelledImages::class_name(int64_t label) const {
 LabelledImages read_labelled_images(const std::string& folder, const std::string& label_file,
                                     const std::string& class_file) {
     LabelledImages result{folder, {}, {}};
-    if (!fs::is_directory(folder))
-        throw_user("--images", text("'", folder, "' is not a folder"), ErrorClass::value);
+    if (!fs::is_directory(folder)) throw_value_error("--images", "'", folder, "' is not a folder");
     if (!class_file.empty()) result.class_names = lines_of(class_file);
     if (label_file.empty())
         add_images_of_folders(result);
     else
         result.images = images_of_file(label_file, result.class_names);
     if (result.images.empty())
-        throw_user("--images",
-                   text("'", folder, "' has no images: expected ",
-                        label_file.empty() ? "a subfolder per class, or --labels FILE" : "lines of --labels"),
-                   ErrorClass::value);
+        throw_value_error(
+            "--images", "'", folder, "' has no images: expected ",
+            label_file.empty() ? "a subfolder per class, or --labels FILE" : "lines of --labels");
     return result;
 }
 

@@ -124,8 +124,7 @@ void Checks::open_dumps(const std::shared_ptr<const Program>& program) {
         sinks_.push_back(std::move(npz));
     } else if (!options_.io_dump.empty()) {
         text_file_ = std::make_unique<std::ofstream>(options_.io_dump);
-        if (!*text_file_)
-            throw_user("--io-dump", text("cannot create '", options_.io_dump, "'"), ErrorClass::value);
+        if (!*text_file_) throw_value_error("--io-dump", "cannot create '", options_.io_dump, "'");
         sinks_.push_back(text_dump(*text_file_));
     }
     if (options_.io_dump_stdout) {

@@ -108,9 +108,8 @@ Tensors inputs_for(const Graph& graph, const Subject& subject) {
         auto& wanted = graph.value(graph.inputs()[i]);
         size_t at = position_of_input(subject.model.graph, graph, i);
         if (at >= subject.inputs.size())
-            throw_user("--compare",
-                       text("the other model has an input '", wanted.name, "', but this model does not"),
-                       ErrorClass::value);
+            throw_value_error("--compare", "the other model has an input '", wanted.name,
+                              "', but this model does not");
         Tensor input = subject.inputs[at];
         if (input.dtype() != wanted.spec.dtype && is_float(input.dtype()) && is_float(wanted.spec.dtype))
             input = convert_dtype(input, wanted.spec.dtype);
@@ -314,7 +313,7 @@ CompileOptions compile_variant(const std::string& how, CompileOptions options) {
     auto number = [](const std::string& digits, const std::string& word) {
         if (digits.empty() || digits.size() > 4 ||
             digits.find_first_not_of("0123456789") != std::string::npos)
-            throw_user("--compare-with", text("'", word, "' has no number"), ErrorClass::value);
+            throw_value_error("--compare-with", "'", word, "' has no number");
         return std::stoi(digits);
     };
     while (start < how.size()) {
@@ -344,16 +343,13 @@ CompileOptions compile_variant(const std::string& how, CompileOptions options) {
             constexpr std::string_view names[] = {"strict", "relaxed", "fast"};
             auto it = std::find(std::begin(names), std::end(names), *precision);
             if (it == std::end(names))
-                throw_user("--compare-with",
-                           text("'", word, "' is not one of precision=strict, relaxed, fast"),
-                           ErrorClass::value);
+                throw_value_error("--compare-with", "'", word,
+                                  "' is not one of precision=strict, relaxed, fast");
             options.precision = Precision(it - std::begin(names));
         } else {
-            throw_user("--compare-with",
-                       text("'", word,
-                            "' is not one of reference, heuristic, fast-run, reproducible, level=N, "
-                            "layout=NAME, precision=NAME, threads=N"),
-                       ErrorClass::value);
+            throw_value_error("--compare-with", "'", word,
+                              "' is not one of reference, heuristic, fast-run, reproducible, level=N, "
+                              "layout=NAME, precision=NAME, threads=N");
         }
     }
     return options;
@@ -366,17 +362,14 @@ ComparedRun compare_run(const CheckOptions& checks, const Subject& subject,
     if (file.kind() == Kind::model)
         compare_with_outputs(OtherModel(checks, subject, file), program, context, run);
     else if (!checks.compare_with.empty())
-        throw_user("--compare-with",
-                   text("'", checks.compare, "' holds values, not a model that can be compiled"),
-                   ErrorClass::value);
+        throw_value_error("--compare-with", "'", checks.compare,
+                          "' holds values, not a model that can be compiled");
     else
         compare_with_values(file, program, context, run);
     if (run.values.empty())
-        throw_user("--compare",
-                   text("'", run.reference, "' and the model have no value in common: it has ",
-                        first_quoted(run.only_in_reference), ", the model's outputs are ",
-                        first_quoted(run.only_here)),
-                   ErrorClass::value);
+        throw_value_error("--compare", "'", run.reference, "' and the model have no value in common: it has ",
+                          first_quoted(run.only_in_reference), ", the model's outputs are ",
+                          first_quoted(run.only_here));
     return run;
 }
 
@@ -433,9 +426,8 @@ WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subj
             find_first_difference(walk, *reference, keys_for_files(walk.graph()), walked.tolerance);
     }
     if (walked.result.compared == 0)
-        throw_user("--first-diff",
-                   text("'", walked.reference, "' and the model have no value in common to compare"),
-                   ErrorClass::value);
+        throw_value_error("--first-diff", "'", walked.reference,
+                          "' and the model have no value in common to compare");
     return walked;
 }
 

@@ -14,9 +14,7 @@
 namespace mge::load_and_run {
 namespace {
 
-[[noreturn]] void fail(const char* option, const std::string& what) {
-    throw_user(option, what, ErrorClass::value);
-}
+[[noreturn]] void fail(const char* option, const std::string& what) { throw_value_error(option, what); }
 
 void add_accuracy(CLI::App& app, CheckOptions& o) {
     app.add_option(

@@ -154,23 +154,20 @@ const PlanReader::Entry& PlanReader::find(const TensorSpecs& inputs) const {
     auto wanted = joined(inputs), known = joined(entries_, " or ", &Entry::inputs);
     for (auto& entry : entries_)
         if (entry.inputs == wanted) return entry;
-    throw_user("--replay-plan",
-               text("'", path_, "' is a plan for the inputs ", known.empty() ? "of no program" : known,
-                    ", but given are ", wanted, "; save a plan for these inputs (--save-plan)"),
-               ErrorClass::value);
+    throw_value_error("--replay-plan", "'", path_, "' is a plan for the inputs ",
+                      known.empty() ? "of no program" : known, ", but given are ", wanted,
+                      "; save a plan for these inputs (--save-plan)");
 }
 
 void PlanReader::apply(const Graph& model, const TensorSpecs& inputs, int threads,
                        CompileOptions& options) const {
     auto is_of_model = [of = fingerprint(model)](auto& entry) { return entry.model == of; };
     if (std::ranges::none_of(entries_, is_of_model))
-        throw_user("--replay-plan", text("'", path_, "' is the plan of another model"), ErrorClass::value);
+        throw_value_error("--replay-plan", "'", path_, "' is the plan of another model");
     auto& entry = find(inputs);
     if (threads > 0 && threads != entry.threads)
-        throw_user("--replay-plan",
-                   text("'", path_, "' is a plan for ", cli::counted(size_t(entry.threads), "thread"),
-                        ", but the run uses ", threads),
-                   ErrorClass::value);
+        throw_value_error("--replay-plan", "'", path_, "' is a plan for ",
+                          cli::counted(size_t(entry.threads), "thread"), ", but the run uses ", threads);
     options.passes = entry.passes;
     options.switches = entry.switches;
     options.level = entry.level;

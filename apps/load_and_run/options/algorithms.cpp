@@ -42,17 +42,16 @@ void add(CLI::App& app, AlgorithmOptions& o) {
 void check(const AlgorithmOptions& o) {
     // Lite reads it, too.
     if (o.no_model_cache) ::setenv("MGE_MODEL_CACHE", "0", 1);
-    if (o.fast_run && o.full_run)
-        throw_user("--fast-run", "contradicts --full-run; give one of them", ErrorClass::value);
+    if (o.fast_run && o.full_run) throw_value_error("--fast-run", "contradicts --full-run; give one of them");
     if (o.shared_batch_size > 0 && !o.measures() && o.cache.empty())
-        throw_user("--fast-run-shared-batch-size",
-                   "needs --fast-run, --full-run or --fast-run-algo-policy FILE", ErrorClass::value);
+        throw_value_error("--fast-run-shared-batch-size",
+                          "needs --fast-run, --full-run or --fast-run-algo-policy FILE");
     if (o.cache_key.are_given() && o.cache.empty() && !o.measures())
-        throw_user("--cache-key-...", "needs --fast-run-algo-policy FILE", ErrorClass::value);
+        throw_value_error("--cache-key-...", "needs --fast-run-algo-policy FILE");
     std::error_code unknown;  // opening it reports a better error
     if (!o.cache.empty() && !o.measures() && !std::filesystem::exists(o.cache, unknown) && !unknown)
-        throw_user("--fast-run-algo-policy",
-                   text("'", o.cache, "' does not exist; add --fast-run to fill it"), ErrorClass::value);
+        throw_value_error("--fast-run-algo-policy", "'", o.cache,
+                          "' does not exist; add --fast-run to fill it");
 }
 
 }  // namespace mge::load_and_run

@@ -14,7 +14,7 @@ namespace {
 constexpr int max_cpu = 4095;
 
 [[noreturn]] void refuse_device(const char* option, const std::string& what) {
-    throw_user(option, what, ErrorClass::value);
+    throw_value_error(option, what);
 }
 
 // No build option, library or model can enable these here.

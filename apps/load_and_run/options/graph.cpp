@@ -42,9 +42,7 @@ void add(CLI::App& app, GraphOptions& o) {
 }
 
 void check(const GraphOptions& o) {
-    auto fail = [](const char* option, const std::string& what) {
-        throw_user(option, what, ErrorClass::value);
-    };
+    auto fail = [](const char* option, const std::string& what) { throw_value_error(option, what); };
     check(o.layout);
     if (!o.layout_transform_dump.empty() && o.layout.transform.empty())
         fail("--layout-transform-dump", "needs --layout-transform cpu");

@@ -20,15 +20,14 @@ void add(CLI::App& app, HintOptions& o) {
 void check_hint(const CLI::App& app, const HintOptions& o) {
     if (!o.is_given()) {
         if (app.get_option("--hint-limit")->count() > 0)
-            throw_user("--hint-limit", "needs --hint latency or --hint throughput", ErrorClass::value);
+            throw_value_error("--hint-limit", "needs --hint latency or --hint throughput");
         return;
     }
     for (auto* name : {"--threads", "--streams", "--thread", "--rate", "--multithread",
                        "--multithread-default", "--cpu-default", "--affinity", "--fitting", "--first-diff",
                        "--replay-plan", "--baseline-tool", "--serve-rounds", "--round-robin"})
         if (app.get_option(name)->count() > 0)
-            throw_user("--hint", text("contradicts ", name, ": it chooses streams and threads by itself"),
-                       ErrorClass::value);
+            throw_value_error("--hint", "contradicts ", name, ": it chooses streams and threads by itself");
 }
 
 }  // namespace mge::load_and_run

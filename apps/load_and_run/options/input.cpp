@@ -32,8 +32,7 @@ void add(CLI::App& app, InputOptions& o) {
 void check(const InputOptions& o) {
     (void)o.dimensions.sizes();
     if (!o.shapes.empty() && (!o.values.empty() || !o.batch_sizes.empty() || o.dimensions.is_given()))
-        throw_user("--shapes", "contradicts --input, --batch-size and --dim; give one of them",
-                   ErrorClass::value);
+        throw_value_error("--shapes", "contradicts --input, --batch-size and --dim; give one of them");
 }
 
 }  // namespace mge::load_and_run

@@ -104,8 +104,8 @@ Options parse_options(cli::Invocation& invocation) {
     for_each_group(options, [](const char*, auto& group) { check(group); });
     auto& run = options.run;
     if (options.input.round_robin && (run.streams > 1 || run.loads > 1 || run.rate > 0))
-        throw_user("--round-robin", "times one context at a time; drop --streams, --thread and --rate",
-                   ErrorClass::value);
+        throw_value_error("--round-robin",
+                          "times one context at a time; drop --streams, --thread and --rate");
     bool needs_model = !options.device.list_devices;
     if (needs_model && options.run.model.path.empty())
         throw cli::UsageError("a model is missing", "usage: load_and_run MODEL [options]; --help lists them");

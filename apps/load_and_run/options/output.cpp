@@ -42,7 +42,7 @@ void add(CLI::App& app, OutputOptions& o) {
 void check(const OutputOptions& o) {
     auto needs_packing = [&](bool is_given, const char* option) {
         if (is_given && o.packed_model_dump.empty())
-            throw_user(option, "needs --packed-model-dump FILE", ErrorClass::value);
+            throw_value_error(option, "needs --packed-model-dump FILE");
     };
     needs_packing(!o.pack_info_json.empty(), "--pack-info-json");
     needs_packing(!o.pack_cache.empty(), "--pack-cache");

@@ -89,7 +89,7 @@ void add(CLI::App& app, RunOptions& o) {
 }
 
 void check(const RunOptions& o) {
-    auto fail = [](const char* option, const char* what) { throw_user(option, what, ErrorClass::value); };
+    auto fail = [](const char* option, const char* what) { throw_value_error(option, what); };
     if (o.lite && o.mdl) fail("--lite", "contradicts --mdl; give one of them");
     if (!o.dump_fitting_model.empty() && !o.fitting) fail("--dump-fitting-model", "needs --fitting");
     if (o.dry_run && !o.fitting) fail("--dry-run", "needs --fitting");

@@ -93,8 +93,8 @@ void check_sweep(const CLI::App& app, const SweepOptions& o) {
     if (!o.is_requested()) return;
     for (auto* name : for_one_run)
         if (app.get_option(name)->count() > 0)
-            throw_user(name, "acts on one run; several models or values, or --format, are a sweep of many",
-                       ErrorClass::value);
+            throw_value_error(name,
+                              "acts on one run; several models or values, or --format, are a sweep of many");
     if (o.models.empty())
         throw cli::UsageError("a model is missing",
                               "usage: load_and_run MODEL... [options]; --help lists them");

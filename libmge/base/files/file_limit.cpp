@@ -24,9 +24,8 @@ uint64_t file_limit() {
     if (!given) return default_limit;
     auto bytes = byte_count(*given);
     if (!bytes || *bytes == 0)
-        throw_user(variable,
-                   text("'", *given, "' is not a size: expected bytes such as 65536, 64K or 1.5GiB"),
-                   ErrorClass::value);
+        throw_value_error(variable, "'", *given,
+                          "' is not a size: expected bytes such as 65536, 64K or 1.5GiB");
     return *bytes;
 }
 

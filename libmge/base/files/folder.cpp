@@ -12,7 +12,7 @@ void make_folder(const std::filesystem::path& folder, std::string_view who) {
     if (!error) return;
     std::string what = text("cannot make folder '", folder.string(), "': ", error.message());
     if (who.empty()) throw UserError(what);
-    throw_user(who, what, ErrorClass::value);
+    throw_value_error(who, what);
 }
 
 }  // namespace mge

@@ -84,7 +84,7 @@ void make_team(int threads) {
 TeamKind choose_kind() {
     auto wanted = env_string("MGE_THREAD_TEAM");
     if (wanted && *wanted != "own" && *wanted != "openmp")
-        throw_user("MGE_THREAD_TEAM", text("'", *wanted, "' is neither own nor openmp"), ErrorClass::value);
+        throw_value_error("MGE_THREAD_TEAM", "'", *wanted, "' is neither own nor openmp");
     if (wanted == "openmp" && has_openmp_team) return TeamKind::openmp;
     if (lead_openmp_imports_to_teams()) return TeamKind::own;
     if (!has_openmp_team) return TeamKind::own;

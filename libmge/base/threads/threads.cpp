@@ -35,7 +35,7 @@ int threads_from_environment() {
     auto value = env_int("MGE_THREADS");
     if (!value) return usable_cpus();
     if (*value < 1 || *value > most_threads)
-        throw_user("MGE_THREADS", text(*value, " is not between 1 and ", most_threads), ErrorClass::value);
+        throw_value_error("MGE_THREADS", *value, " is not between 1 and ", most_threads);
     return int(*value);
 }
 
@@ -65,7 +65,7 @@ int default_threads() {
 
 void set_default_threads(int threads) {
     if (threads < 1 || threads > most_threads)
-        throw_user("threads", text(threads, " is not between 1 and ", most_threads), ErrorClass::value);
+        throw_value_error("threads", threads, " is not between 1 and ", most_threads);
     if (!is_team_lost()) threads_setting().store(threads, std::memory_order_relaxed);
 }
 

@@ -203,8 +203,8 @@ std::vector<NodeId> find_endpoints(const Graph& graph, const CompileOptions& opt
                    });
         });
         if (name.empty() || it == graph.nodes().end())
-            throw_user(named(options, "recompute.endpoints"),
-                       text("there is no operator '", name, "' in the graph"), ErrorClass::value);
+            throw_value_error(named(options, "recompute.endpoints"), "there is no operator '", name,
+                              "' in the graph");
         found.push_back(NodeId(it - graph.nodes().begin()));
     }
     return found;

@@ -57,8 +57,7 @@ constexpr std::array contradictions{
 
 void refuse(const Contradiction& c, const O& o) {
     if (c.is_there(o))
-        throw_user(named(o, c.field), text("contradicts ", named(o, c.other), ": ", c.reason),
-                   ErrorClass::value);
+        throw_value_error(named(o, c.field), "contradicts ", named(o, c.other), ": ", c.reason);
 }
 
 void check_bounds(const O& o) {
@@ -67,9 +66,8 @@ void check_bounds(const O& o) {
         OptionValue value = option.get(o);
         auto* number = std::get_if<int64_t>(&value);
         if (number && (*number < option.least || *number > option.most))
-            throw_user(named(o, option.field),
-                       text(*number, " is not between ", option.least, " and ", option.most),
-                       ErrorClass::value);
+            throw_value_error(named(o, option.field), *number, " is not between ", option.least, " and ",
+                              option.most);
     }
 }
 
@@ -90,18 +88,16 @@ void check(const CompileOptions& o) {
     for (auto& contradiction : contradictions) refuse(contradiction, o);
     if (o.layout != own_choice) Layout::named(o.layout);  // UserError for a name that does not exist
     if (o.weight_bits != 0 && o.weight_bits != 4 && o.weight_bits != 8)
-        throw_user(named(o, "weight_bits"), text("is 0, 4 or 8, not ", o.weight_bits), ErrorClass::value);
+        throw_value_error(named(o, "weight_bits"), "is 0, 4 or 8, not ", o.weight_bits);
     if (o.recompute.rounds > 0 && o.recompute.pool < 2)
-        throw_user(named(o, "recompute.pool"),
-                   text(o.recompute.pool, " is too small for ", named(o, "recompute.rounds"), ' ',
-                        o.recompute.rounds, "; at least 2 survive a round"),
-                   ErrorClass::value);
+        throw_value_error(named(o, "recompute.pool"), o.recompute.pool, " is too small for ",
+                          named(o, "recompute.rounds"), ' ', o.recompute.rounds,
+                          "; at least 2 survive a round");
     if (o.eager_evaluation)
-        throw_user(
+        throw_value_error(
             named(o, "eager_evaluation"),
             "a graph whose values are computed as it grows is not compiled; apply the operators outside "
-            "of a GraphBuilder",
-            ErrorClass::value);
+            "of a GraphBuilder");
     if (o.allreduce_pack_max_size > 0)
         throw Error(ErrorCode::device, ErrorClass::not_implemented,
                     text('[', named(o, "allreduce_pack_max_size"),

@@ -54,8 +54,8 @@ void CompiledContext::finish_dispatch(std::exception_ptr failure) {
 
 void CompiledContext::record_async_error(std::exception_ptr error) {
     if (!error)
-        throw_user("record_async_error", "the error is a null pointer; give the exception that was thrown",
-                   ErrorClass::value);
+        throw_value_error("record_async_error",
+                          "the error is a null pointer; give the exception that was thrown");
     try {
         std::rethrow_exception(std::move(error));
     } catch (...) {

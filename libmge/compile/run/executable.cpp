@@ -113,10 +113,8 @@ struct Executable::State {
         for (size_t i = 0; i < inputs.size(); ++i) {
             auto& own = graph.value(graph.inputs().at(i));
             if (!(own.spec == inputs[i]))
-                throw_user(named(options, "const_shape"),
-                           text("input '", own.name, "' is ", own.spec, ", a constant, and was given as ",
-                                inputs[i]),
-                           ErrorClass::value);
+                throw_value_error(named(options, "const_shape"), "input '", own.name, "' is ", own.spec,
+                                  ", a constant, and was given as ", inputs[i]);
         }
     }
 
@@ -124,10 +122,10 @@ struct Executable::State {
     void require_recorded_shapes(const TensorSpecs& recorded, const TensorSpecs& inputs) const {
         for (size_t i = 0; i < inputs.size(); ++i)
             if (!(recorded[i] == inputs[i]))
-                throw_user(named(options, "comp_node_seq_record_level"),
-                           text("2 has fixed the shapes: input '", graph.value(graph.inputs().at(i)).name,
-                                "' was ", recorded[i], " when it was recorded, and was given as ", inputs[i]),
-                           ErrorClass::value);
+                throw_value_error(named(options, "comp_node_seq_record_level"),
+                                  "2 has fixed the shapes: input '", graph.value(graph.inputs().at(i)).name,
+                                  "' was ", recorded[i], " when it was recorded, and was given as ",
+                                  inputs[i]);
     }
 
     // The checks of a first run would read all weights again for each new shape.
@@ -225,7 +223,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
     TensorSpecs specs;
     std::vector<DeviceId> places;
     for (auto& input : inputs) {
-        if (!input) throw_user("graph", text("input ", specs.size(), " is missing"), ErrorClass::type);
+        if (!input) throw_type_error("graph", "input ", specs.size(), " is missing");
         specs.push_back(input.spec());
         places.push_back(input.device());
     }

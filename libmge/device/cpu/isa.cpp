@@ -48,14 +48,11 @@ std::optional<Isa> requested_isa() {
     if (!name) return {};
     auto found = std::ranges::find(isa_names, *name);
     if (found == isa_names.end() || !is_of_architecture(Isa(found - isa_names.begin())))
-        throw_user("MGE_ISA", text("'", *name, "' is not one of ", list_isas([](Isa) { return true; })),
-                   ErrorClass::value);
+        throw_value_error("MGE_ISA", "'", *name, "' is not one of ", list_isas([](Isa) { return true; }));
     Isa isa = Isa(found - isa_names.begin());
     if (!has_kernels(isa))
-        throw_user("MGE_ISA",
-                   text("this library was built without kernels for ", *name, "; it has those for ",
-                        list_isas(has_kernels)),
-                   ErrorClass::value);
+        throw_value_error("MGE_ISA", "this library was built without kernels for ", *name,
+                          "; it has those for ", list_isas(has_kernels));
     return isa;
 }
 

@@ -17,13 +17,11 @@ using Mode = CollectiveMode;
 void require_group(const Collective::Params& p) {
     std::set<int64_t> different(p.ranks.begin(), p.ranks.end());
     if (p.ranks.empty() || different.size() != p.ranks.size() || *different.begin() < 0)
-        throw_user(Collective::name,
-                   text("ranks must be distinct numbers of at least 0, got ", to_text(p.ranks)),
-                   ErrorClass::value);
+        throw_value_error(Collective::name, "ranks must be distinct numbers of at least 0, got ",
+                          to_text(p.ranks));
     if (p.rank < 0 || p.rank >= int64_t(p.ranks.size()))
-        throw_user(Collective::name,
-                   text("rank must be a position among ", p.ranks.size(), " processes, got ", p.rank),
-                   ErrorClass::value);
+        throw_value_error(Collective::name, "rank must be a position among ", p.ranks.size(),
+                          " processes, got ", p.rank);
 }
 
 bool is_reduction(Mode mode) {
@@ -48,14 +46,11 @@ Shape result_shape(const Collective::Params& p, const Shape& x) {
     if (p.rank != 0 && (p.mode == Mode::reduce_sum || p.mode == Mode::gather)) return {0};
     if (!x.is_known() || !(is_joined || is_cut(p))) return x;
     auto mode_name = EnumNames<Mode>::names[size_t(p.mode)];
-    if (x.rank() == 0)
-        throw_user(Collective::name, text(mode_name, " needs a first axis, got a scalar"), ErrorClass::value);
+    if (x.rank() == 0) throw_value_error(Collective::name, mode_name, " needs a first axis, got a scalar");
     if (is_joined) return with_first_extent(x, x[0] * n);
     if (x[0] % n != 0)
-        throw_user(
-            Collective::name,
-            text(mode_name, " cannot split the first axis of size ", x[0], " into ", n, " equal parts"),
-            ErrorClass::value);
+        throw_value_error(Collective::name, mode_name, " cannot split the first axis of size ", x[0],
+                          " into ", n, " equal parts");
     return p.mode == Mode::all_to_all ? x : with_first_extent(x, x[0] / n);
 }
 
@@ -65,9 +60,8 @@ TensorSpecs Collective::infer(const Params& p, Specs in) {
     require_group(p);
     bool has_sum = !is_narrow(in[0].dtype) && in[0].dtype != DType::boolean;
     if (is_reduction(p.mode) && !has_sum)
-        throw_user(name,
-                   text(EnumNames<Mode>::names[size_t(p.mode)], " takes numbers, got dtype ", in[0].dtype),
-                   ErrorClass::type);
+        throw_type_error(name, EnumNames<Mode>::names[size_t(p.mode)], " takes numbers, got dtype ",
+                         in[0].dtype);
     return {{in[0].dtype, result_shape(p, in[0].shape), {}}};
 }
 

@@ -15,9 +15,7 @@ constexpr int64_t most_elements = int64_t(1) << 48;
 TensorSpec token_spec() { return {DType::f32, Shape{0}, {}}; }
 
 void require_reduction(const BeginReduction::Params& p, Specs grads) {
-    auto fail = [](const std::string& message) {
-        throw_user(BeginReduction::name, message, ErrorClass::value);
-    };
+    auto fail = [](const std::string& message) { throw_value_error(BeginReduction::name, message); };
     if (p.present.size() != grads.size())
         fail(text(counted(p.present.size(), "position"), ", but ", counted(grads.size(), "gradient")));
     if (p.rank < 0 || p.rank >= int64_t(p.ranks.size()))
@@ -47,7 +45,7 @@ TensorSpecs BeginReduction::infer(const Params& p, Specs grads) {
     require_reduction(p, grads);
     auto is_other = [&](auto& grad) { return !is_float(grad.dtype) || grad.dtype != grads[0].dtype; };
     if (std::ranges::any_of(grads, is_other) || !is_float(p.dtype))
-        throw_user(name, "gradients must be floats of one dtype", ErrorClass::type);
+        throw_type_error(name, "gradients must be floats of one dtype");
     return {token_spec()};
 }
 

@@ -37,15 +37,12 @@ TensorSpecs Cond::infer(const Params& p, Specs in) {
     auto possible = possible_results(p, in.subspan(1));
     TensorSpecs results = possible.front(), others = possible.back();
     if (results.size() != others.size())
-        throw_user(name,
-                   text("one graph has ", counted(results.size(), "result"), ", the other ", others.size()),
-                   ErrorClass::value);
+        throw_value_error(name, "one graph has ", counted(results.size(), "result"), ", the other ",
+                          others.size());
     for (size_t i = 0; i < results.size(); ++i) {
         if (results[i].dtype != others[i].dtype)
-            throw_user(
-                name,
-                text("result ", i, " is ", results[i], " in one graph and ", others[i], " of the other"),
-                ErrorClass::type);
+            throw_type_error(name, "result ", i, " is ", results[i], " in one graph and ", others[i],
+                             " of the other");
         if (!(results[i].shape == others[i].shape)) results[i].shape = Shape::unknown();
     }
     return results;

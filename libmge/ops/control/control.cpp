@@ -9,12 +9,10 @@
 namespace mge::ops {
 
 void require_graph(std::string_view op, std::string_view name, const SubgraphRef& graph, size_t operands) {
-    if (!graph) throw_user(op, text("parameter '", name, "' must be a graph"), ErrorClass::type);
+    if (!graph) throw_type_error(op, "parameter '", name, "' must be a graph");
     if (graph->input_count() != operands)
-        throw_user(op,
-                   text("the graph '", name, "' takes ", counted(graph->input_count(), "operand"), ", got ",
-                        operands),
-                   ErrorClass::type);
+        throw_type_error(op, "the graph '", name, "' takes ", counted(graph->input_count(), "operand"),
+                         ", got ", operands);
 }
 
 TensorSpecs infer_graph(std::string_view op, std::string_view name, const SubgraphRef& graph,
@@ -31,15 +29,12 @@ TensorSpecs infer_graph(std::string_view op, std::string_view name, const Subgra
 
 void require_carried(std::string_view op, Specs before, Specs after) {
     if (after.size() < before.size())
-        throw_user(op,
-                   text("the body gives ", counted(after.size(), "result"), " for ",
-                        counted(before.size(), "carried value")),
-                   ErrorClass::value);
+        throw_value_error(op, "the body gives ", counted(after.size(), "result"), " for ",
+                          counted(before.size(), "carried value"));
     for (size_t i = 0; i < before.size(); ++i)
         if (before[i].dtype != after[i].dtype || before[i].layout != after[i].layout ||
             !can_be_same(op, before[i].shape, after[i].shape))
-            throw_user(op, text("a step changes carried value ", i, " from ", before[i], " to ", after[i]),
-                       ErrorClass::value);
+            throw_value_error(op, "a step changes carried value ", i, " from ", before[i], " to ", after[i]);
 }
 
 std::vector<size_t> float_positions(std::span<const Tensor> tensors, std::span<const bool> wanted) {
@@ -95,7 +90,7 @@ void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), fro
 
 void require_flag(std::string_view op, std::string_view name, const TensorSpec& spec) {
     if (!spec.shape.is_known() || spec.shape.numel() != 1)
-        throw_user(op, text("the ", name, " must be one element, got ", spec), ErrorClass::value);
+        throw_value_error(op, "the ", name, " must be one element, got ", spec);
 }
 
 HostFlag::HostFlag(const TensorSpec& spec, DeviceId device)

@@ -24,12 +24,10 @@ Extent length_of(const Scan::Params& p, Specs in) {
     auto xs = in.subspan(size_t(p.carried), size_t(p.sliced));
     if (xs.empty()) return p.length;
     for (auto& spec : xs) {
-        if (spec.shape.rank() < 1) throw_user(who, "xs need a first axis", ErrorClass::value);
+        if (spec.shape.rank() < 1) throw_value_error(who, "xs need a first axis");
         if (!can_be_equal(who, spec.shape.extent(0), xs[0].shape.extent(0)))
-            throw_user(who,
-                       text("xs differ in the size of their first axis: ", xs[0].shape.extent(0), " and ",
-                            spec.shape.extent(0)),
-                       ErrorClass::value);
+            throw_value_error(who, "xs differ in the size of their first axis: ", xs[0].shape.extent(0),
+                              " and ", spec.shape.extent(0));
     }
     return xs[0].shape.extent(0);
 }
@@ -48,10 +46,8 @@ TensorSpecs scan_arguments(const Scan::Params& p, Specs in) {
 TensorSpecs Scan::infer(const Params& p, Specs in) {
     if (p.carried < 0 || p.sliced < 0 || p.length < 0 || uint64_t(p.carried) > in.size() ||
         uint64_t(p.sliced) > in.size() - size_t(p.carried))
-        throw_user(name,
-                   text("carried is ", p.carried, ", sliced ", p.sliced, ", length ", p.length, " with ",
-                        counted(in.size(), "operand")),
-                   ErrorClass::value);
+        throw_value_error(name, "carried is ", p.carried, ", sliced ", p.sliced, ", length ", p.length,
+                          " with ", counted(in.size(), "operand"));
     auto carried = in.first(size_t(p.carried));
     Extent length = length_of(p, in);
     auto results = infer_graph(name, "body", p.body, scan_arguments(p, in));
@@ -238,10 +234,8 @@ private:
             found.slices = launch_.allocator->allocate(i, stacked(made.spec(), state_.length));
         }
         if (!(found.spec == made.spec()))
-            throw_user(who,
-                       text("result ", i, " of its body is ", found.spec, " in one step and ", made.spec(),
-                            " in another"),
-                       ErrorClass::value);
+            throw_value_error(who, "result ", i, " of its body is ", found.spec, " in one step and ",
+                              made.spec(), " in another");
         void* place = found.slices ? offset_by(found.slices, size_t(index(step)) * bytes) : after(i, step);
         queue_.copy(place, made.address(), bytes);
         outputs_[i] = place;

@@ -16,24 +16,19 @@ namespace mge::ops {
 
 TensorSpecs WhileLoop::infer(const Params& p, Specs in) {
     if (p.carried < 1 || size_t(p.carried) > in.size())
-        throw_user(name, text("carried is ", p.carried, " of ", counted(in.size(), "operand")),
-                   ErrorClass::value);
+        throw_value_error(name, "carried is ", p.carried, " of ", counted(in.size(), "operand"));
     if (p.max_steps < 0 || (p.keep_steps && p.max_steps == 0))
-        throw_user(name, text("max_steps is ", p.max_steps, p.keep_steps ? " with keep_steps" : ""),
-                   ErrorClass::value);
+        throw_value_error(name, "max_steps is ", p.max_steps, p.keep_steps ? " with keep_steps" : "");
     auto flag = infer_graph(name, "condition", p.condition, in);
     if (flag.size() != 1)
-        throw_user(name, text("the condition has ", counted(flag.size(), "result"), " instead of one"),
-                   ErrorClass::value);
+        throw_value_error(name, "the condition has ", counted(flag.size(), "result"), " instead of one");
     require_flag(name, "condition", flag[0]);
     auto carried = in.first(size_t(p.carried));
     auto after = infer_graph(name, "body", p.body, in);
     require_carried(name, carried, after);
     if (after.size() != carried.size())
-        throw_user(
-            name,
-            text("the body gives ", counted(after.size(), "result"), " for ", carried.size(), " carried"),
-            ErrorClass::value);
+        throw_value_error(name, "the body gives ", counted(after.size(), "result"), " for ", carried.size(),
+                          " carried");
     after.push_back({DType::i32, Shape{1}, {}});
     if (p.keep_steps)
         for (auto& spec : carried) after.push_back(stacked(spec, p.max_steps));
@@ -93,7 +88,7 @@ Tensors WhileLoop::gradient(const GradientContext<Params>& g) {
     Backward backward{g};
     Tensors result(g.inputs.size());
     if (backward.wrt().empty()) return result;
-    if (!g.params.max_steps) throw_user(name, "its gradient needs a limit: set max_steps", ErrorClass::value);
+    if (!g.params.max_steps) throw_value_error(name, "its gradient needs a limit: set max_steps");
     size_t carried = backward.carried;
     Tensors outputs(g.outputs.begin(), g.outputs.end());
     if (!g.params.keep_steps) {
@@ -225,7 +220,7 @@ void run(const Prepared& prepared, const Launch& launch) {
         if (!state.flag.read(queue, flag[0])) break;
         body->run(operands, carried.after(steps));
         carried.advance();
-        if (steps++ == INT32_MAX) throw_user(who, "the loop does not end", ErrorClass::value);
+        if (steps++ == INT32_MAX) throw_value_error(who, "the loop does not end");
     }
     carried.finish(steps);
     queue.copy_from_host(launch.outputs[state.bytes.size()], &steps, sizeof steps);

@@ -17,10 +17,9 @@ namespace mge::ops {
 namespace {
 
 void check_number(const char* op, const char* which, const TensorSpec& spec) {
-    if (spec.dtype == DType::boolean)
-        throw_user(op, text(which, " must be one number, got ", spec), ErrorClass::type);
+    if (spec.dtype == DType::boolean) throw_type_error(op, which, " must be one number, got ", spec);
     if (spec.shape.is_known() && spec.shape.numel() != 1)
-        throw_user(op, text(which, " must be one number, got ", spec), ErrorClass::value);
+        throw_value_error(op, which, " must be one number, got ", spec);
 }
 
 // The value of a host input; `otherwise` if it is absent.
@@ -53,14 +52,14 @@ TensorSpecs Arange::infer(const Params& p, Specs) {
         throw_user(name, text("start ", p.start, ", stop ", p.stop, ", step ", p.step,
                               " do not give a finite list"));
     if (p.dtype == DType::none || p.dtype == DType::boolean || is_narrow(p.dtype))
-        throw_user(name, "needs a dtype of numbers", ErrorClass::type);
+        throw_type_error(name, "needs a dtype of numbers");
     return {{p.dtype, {int64_t(std::max(0.0, count))}, {}}};
 }
 
 TensorSpecs Linspace::infer(const Params& p, Specs in) {
     for (size_t i = 0; i < in.size(); ++i)
         if (!in[i].is_absent()) check_number(name, i ? "last" : "first", in[i]);
-    if (p.num < 0) throw_user(name, text("num is ", p.num, ", it must not be negative"), ErrorClass::value);
+    if (p.num < 0) throw_value_error(name, "num is ", p.num, ", it must not be negative");
     return {{DType::f32, {p.num}, {}}};
 }
 

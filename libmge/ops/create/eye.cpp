@@ -7,10 +7,9 @@ namespace mge::ops {
 
 TensorSpecs Eye::infer(const Params& p, Specs) {
     if (p.n < 0 || p.m < -1)
-        throw_user(
-            name, text(counted(p.n, "row"), " and ", counted(p.m, "column"), ": counts must not be negative"),
-            ErrorClass::value);
-    if (p.dtype == DType::none) throw_user(name, "needs a dtype", ErrorClass::type);
+        throw_value_error(name, counted(p.n, "row"), " and ", counted(p.m, "column"),
+                          ": counts must not be negative");
+    if (p.dtype == DType::none) throw_type_error(name, "needs a dtype");
     return {{p.dtype, {p.n, p.m < 0 ? p.n : p.m}, {}}};
 }
 

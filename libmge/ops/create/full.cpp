@@ -4,7 +4,7 @@
 namespace mge::ops {
 
 TensorSpecs Full::infer(const Params& p, Specs) {
-    if (p.dtype == DType::none) throw_user(name, "needs a dtype", ErrorClass::type);
+    if (p.dtype == DType::none) throw_type_error(name, "needs a dtype");
     return {{p.dtype, Shape(p.shape), {}}};
 }
 

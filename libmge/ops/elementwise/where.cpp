@@ -6,8 +6,7 @@
 namespace mge::ops {
 
 TensorSpecs Where::infer(const Params&, Specs in) {
-    if (in[0].dtype != DType::boolean)
-        throw_user(name, text("the mask must be bool, got ", in[0].dtype), ErrorClass::value);
+    if (in[0].dtype != DType::boolean) throw_value_error(name, "the mask must be bool, got ", in[0].dtype);
     auto out = infer_elementwise(name, in, Accepts::all, false);
     out[0].dtype = in[1].dtype;
     return out;

@@ -9,8 +9,7 @@
 namespace mge::ops {
 
 TensorSpecs CondTake::infer(const Params&, Specs in) {
-    if (in[1].dtype != DType::boolean)
-        throw_user(name, text("mask must be bool, got ", in[1].dtype), ErrorClass::value);
+    if (in[1].dtype != DType::boolean) throw_value_error(name, "mask must be bool, got ", in[1].dtype);
     if (!(in[0].shape == in[1].shape))
         throw_user(name,
                    text("x has shape ", in[0].shape, ", the mask ", in[1].shape, ": they must be equal"));

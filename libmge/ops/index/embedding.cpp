@@ -5,8 +5,7 @@ namespace mge::ops {
 namespace {
 
 void check_index(std::string_view who, const TensorSpec& index) {
-    if (index.dtype != DType::i32)
-        throw_user(who, text("the index must be int32, got ", index.dtype), ErrorClass::type);
+    if (index.dtype != DType::i32) throw_type_error(who, "the index must be int32, got ", index.dtype);
 }
 
 }  // namespace
@@ -14,7 +13,7 @@ void check_index(std::string_view who, const TensorSpec& index) {
 TensorSpecs Embedding::infer(const Params&, Specs in) {
     check_index(name, in[1]);
     if (in[0].shape.rank() != 2)
-        throw_user(name, text("the weight needs rank 2 (rows, width), got ", in[0].shape), ErrorClass::value);
+        throw_value_error(name, "the weight needs rank 2 (rows, width), got ", in[0].shape);
     Shape shape = in[1].shape;
     shape.push_back(in[0].shape.extent(1));
     return {{in[0].dtype, shape, {}}};
@@ -26,9 +25,8 @@ TensorSpecs EmbeddingBackward::infer(const Params& p, Specs in) {
     Shape expected = index;
     if (dy.rank() > 0) expected.push_back(dy[dy.rank() - 1]);
     if (!(dy == expected) || dy.rank() == 0)
-        throw_user(name,
-                   text("dy has shape ", dy, ", expected that of the index, ", index, ", then the width"),
-                   ErrorClass::value);
+        throw_value_error(name, "dy has shape ", dy, ", expected that of the index, ", index,
+                          ", then the width");
     return {{in[1].dtype, {p.num_embeddings, dy[dy.rank() - 1]}, {}}};
 }
 

@@ -7,24 +7,20 @@ namespace mge::ops {
 namespace {
 
 void check_index(std::string_view who, int64_t axis, const TensorSpec& x, const TensorSpec& index) {
-    if (index.dtype != DType::i32)
-        throw_user(who, text("the index must be int32, got ", index.dtype), ErrorClass::type);
+    if (index.dtype != DType::i32) throw_type_error(who, "the index must be int32, got ", index.dtype);
     int at = normalize_axis(who, axis, x.shape.rank());
     bool fits = index.shape.rank() == x.shape.rank();
     for (int i = 0; fits && i < x.shape.rank(); ++i)
         fits = i == at || can_be_at_least(who, x.shape.extent(i), index.shape.extent(i));
     if (!fits)
-        throw_user(who,
-                   text("index of shape ", index.shape, " does not fit ", x.shape,
-                        ": it needs the same rank and, outside of axis ", at, ", no larger sizes"),
-                   ErrorClass::value);
+        throw_value_error(who, "index of shape ", index.shape, " does not fit ", x.shape,
+                          ": it needs the same rank and, outside of axis ", at, ", no larger sizes");
 }
 
 TensorSpecs infer_scatter(std::string_view who, const Gather::Params& p, Specs in) {
     check_index(who, p.axis, in[0], in[1]);
     if (!can_be_same(who, in[1].shape, in[2].shape))
-        throw_user(who, text("index ", in[1].shape, " and source ", in[2].shape, " differ in shape"),
-                   ErrorClass::value);
+        throw_value_error(who, "index ", in[1].shape, " and source ", in[2].shape, " differ in shape");
     return {in[0]};
 }
 
@@ -36,7 +32,7 @@ TensorSpecs Gather::infer(const Params& p, Specs in) {
 }
 TensorSpecs Scatter::infer(const Params& p, Specs in) { return infer_scatter(name, p, in); }
 TensorSpecs ScatterAdd::infer(const Params& p, Specs in) {
-    if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum", ErrorClass::type);
+    if (in[0].dtype == DType::boolean) throw_type_error(name, "bool has no sum");
     return infer_scatter(name, p, in);
 }
 

@@ -8,8 +8,7 @@ namespace {
 
 // The shape of one element per place: x's with extent 1 along the axis.
 Shape picked_shape(std::string_view who, int64_t axis, const TensorSpec& x, const TensorSpec& index) {
-    if (index.dtype != DType::i32)
-        throw_user(who, text("the index must be int32, got ", index.dtype), ErrorClass::type);
+    if (index.dtype != DType::i32) throw_type_error(who, "the index must be int32, got ", index.dtype);
     int at = normalize_axis(who, axis, x.shape.rank());
     Shape places = x.shape, picked = x.shape;
     places.erase(at);
@@ -23,10 +22,8 @@ Shape picked_shape(std::string_view who, int64_t axis, const TensorSpec& x, cons
 }  // namespace
 
 TensorSpecs OneHot::infer(const Params& p, Specs in) {
-    if (in[0].dtype != DType::i32)
-        throw_user(name, text("the index must be int32, got ", in[0].dtype), ErrorClass::type);
-    if (p.num_classes < 1)
-        throw_user(name, text("num_classes is ", p.num_classes, ", it must be above 0"), ErrorClass::value);
+    if (in[0].dtype != DType::i32) throw_type_error(name, "the index must be int32, got ", in[0].dtype);
+    if (p.num_classes < 1) throw_value_error(name, "num_classes is ", p.num_classes, ", it must be above 0");
     Shape shape = in[0].shape;
     shape.push_back(p.num_classes);
     return {{in[0].dtype, shape, {}}};
@@ -39,7 +36,7 @@ TensorSpecs IndexingOneHot::infer(const Params& p, Specs in) {
 TensorSpecs IndexingSetOneHot::infer(const Params& p, Specs in) {
     Shape picked = picked_shape(name, p.axis, in[0], in[1]);
     if (!can_be_same(name, in[2].shape, picked))
-        throw_user(name, text("value has shape ", in[2].shape, ", expected ", picked), ErrorClass::value);
+        throw_value_error(name, "value has shape ", in[2].shape, ", expected ", picked);
     return {in[0]};
 }
 

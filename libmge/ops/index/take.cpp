@@ -40,15 +40,13 @@ TakeShape take_shape(std::string_view who, const Take::Params& p, const Shape& x
     TakeShape take;
     for (size_t i = 0; i < indices.size(); ++i) {
         if (indices[i].dtype != DType::i32)
-            throw_user(who, text("indices must be int32, got ", indices[i].dtype), ErrorClass::type);
+            throw_type_error(who, "indices must be int32, got ", indices[i].dtype);
         take.axes.push_back(normalize_axis(who, p.axes[i], x.rank()));
         take.indices = i ? broadcast_shapes(who, take.indices, indices[i].shape) : indices[i].shape;
     }
     bool rising =
         std::adjacent_find(take.axes.begin(), take.axes.end(), std::greater_equal<>()) == take.axes.end();
-    if (!rising)
-        throw_user(who, text("axes ", to_text(ParamValue(p.axes)), " must be in ascending order"),
-                   ErrorClass::value);
+    if (!rising) throw_value_error(who, "axes ", to_text(ParamValue(p.axes)), " must be in ascending order");
     bool neighbours = take.axes.back() - take.axes.front() + 1 == int(take.axes.size());
     take.indices_at = neighbours ? take.axes.front() : 0;
     for (int i = 0; i < x.rank(); ++i)
@@ -64,7 +62,7 @@ TensorSpecs Take::infer(const Params& p, Specs in) {
 }
 TensorSpecs SetTake::infer(const Params& p, Specs in) { return infer_change(name, p, in); }
 TensorSpecs AddTake::infer(const Params& p, Specs in) {
-    if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum", ErrorClass::type);
+    if (in[0].dtype == DType::boolean) throw_type_error(name, "bool has no sum");
     return infer_change(name, p, in);
 }
 

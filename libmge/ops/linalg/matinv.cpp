@@ -11,8 +11,7 @@ TensorSpecs Matinv::infer(const Params&, Specs in) {
     int rank = shape.rank();
     if (rank < 2 || !can_be_equal(name, shape.extent(rank - 1), shape.extent(rank - 2)))
         throw_user(name, text("x must be square matrices (..., n, n), got shape ", shape));
-    if (!is_float(in[0].dtype))
-        throw_user(name, text("x must be a number, got ", in[0].dtype), ErrorClass::type);
+    if (!is_float(in[0].dtype)) throw_type_error(name, "x must be a number, got ", in[0].dtype);
     return {{in[0].dtype, shape, {}}};
 }
 

@@ -12,7 +12,7 @@ namespace {
 // Products of narrow integers are sums in int32.
 DType result_dtype(DType dtype) {
     if (dtype == DType::boolean)
-        throw_user(Matmul::name, "takes numbers, got bool; convert with astype", ErrorClass::type);
+        throw_type_error(Matmul::name, "takes numbers, got bool; convert with astype");
     return is_int(dtype) && size_of(dtype) < 4 ? DType::i32 : dtype;
 }
 

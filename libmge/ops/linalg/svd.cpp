@@ -16,8 +16,7 @@ TensorSpecs Svd::infer(const Params&, Specs in) {
     auto& x = in[0].shape;
     int rank = x.rank();
     if (rank < 2) throw_user(name, text("x must be matrices (..., m, n), got shape ", x));
-    if (!is_float(in[0].dtype))
-        throw_user(name, text("x must be a number, got ", in[0].dtype), ErrorClass::type);
+    if (!is_float(in[0].dtype)) throw_type_error(name, "x must be a number, got ", in[0].dtype);
     int64_t k = std::min(x[rank - 2], x[rank - 1]);
     Shape u = x, s, v = x;
     u[rank - 1] = v[rank - 2] = k;

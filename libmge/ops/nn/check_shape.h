@@ -8,7 +8,7 @@ namespace mge::ops {
 inline void check_shape(std::string_view who, std::string_view input, const TensorSpec& spec,
                         const Shape& shape) {
     if (!spec.is_absent() && !can_be_same(who, spec.shape, shape))
-        throw_user(who, text(input, " must have shape ", shape, ", got ", spec.shape), ErrorClass::value);
+        throw_value_error(who, input, " must have shape ", shape, ", got ", spec.shape);
 }
 
 }  // namespace mge::ops

@@ -7,13 +7,12 @@ namespace {
 
 void check_inputs(std::string_view who, const CtcLoss::Params& p, Specs in) {
     auto& x = in[0];
-    if (x.dtype != DType::f32) throw_user(who, text("x must be float32, got ", x.dtype), ErrorClass::type);
+    if (x.dtype != DType::f32) throw_type_error(who, "x must be float32, got ", x.dtype);
     if (x.shape.rank() != 3)
         throw_user(who, text("x must have shape (T, N, C), got ", x.shape), ErrorClass::assertion);
     const char* names[] = {"", "lengths", "labels", "label_lengths"};
     for (size_t i = 1; i < 4; ++i)
-        if (in[i].dtype != DType::i32)
-            throw_user(who, text(names[i], " must be int32, got ", in[i].dtype), ErrorClass::type);
+        if (in[i].dtype != DType::i32) throw_type_error(who, names[i], " must be int32, got ", in[i].dtype);
     Shape samples{x.shape[1]};
     for (size_t i : {1, 3})
         if (in[i].shape != samples)

@@ -16,13 +16,11 @@ namespace {
 
 // Checks x against the groups.
 RowNormShapes group_shapes(std::string_view who, const TensorSpec& x, int64_t groups) {
-    if (!is_float(x.dtype)) throw_user(who, text("x must be floating, got ", x.dtype), ErrorClass::type);
-    if (x.shape.rank() < 2)
-        throw_user(who, text("x must have at least 2 axes, got shape ", x.shape), ErrorClass::value);
+    if (!is_float(x.dtype)) throw_type_error(who, "x must be floating, got ", x.dtype);
+    if (x.shape.rank() < 2) throw_value_error(who, "x must have at least 2 axes, got shape ", x.shape);
     const Extent channels = x.shape.extent(1);
     if (groups < 1 || !can_be_equal(who, channels % groups, 0))
-        throw_user(who, text("groups must divide the ", channels, " channels of x, got ", groups),
-                   ErrorClass::value);
+        throw_value_error(who, "groups must divide the ", channels, " channels of x, got ", groups);
     RowNormShapes shapes;
     for (const Extent& extent : {x.shape.extent(0), Extent(groups)}) shapes.statistics.push_back(extent);
     shapes.factor.push_back(channels);

@@ -11,11 +11,10 @@ namespace {
 
 // Places along the leading axes of x have one mean each, those along the trailing ones a factor.
 RowNormShapes split_shape(std::string_view who, const TensorSpec& x, int axes) {
-    if (!is_float(x.dtype)) throw_user(who, text("x must be floating, got ", x.dtype), ErrorClass::type);
+    if (!is_float(x.dtype)) throw_type_error(who, "x must be floating, got ", x.dtype);
     int rank = x.shape.rank();
     if (axes < 1 || axes > rank)
-        throw_user(who, text("axes must be in [1, ", rank, "] for x of shape ", x.shape, ", got ", axes),
-                   ErrorClass::value);
+        throw_value_error(who, "axes must be in [1, ", rank, "] for x of shape ", x.shape, ", got ", axes);
     RowNormShapes shapes;
     for (int i = 0; i < rank; ++i)
         (i < rank - axes ? shapes.statistics : shapes.factor).push_back(x.shape.extent(i));

@@ -9,8 +9,7 @@ namespace mge::ops {
 
 TensorSpecs Softmax::infer(const Params& p, Specs in) {
     normalize_axis(name, p.axis, in[0].shape.rank());
-    if (!is_float(in[0].dtype))
-        throw_user(name, text("x must be floating, got ", in[0].dtype), ErrorClass::type);
+    if (!is_float(in[0].dtype)) throw_type_error(name, "x must be floating, got ", in[0].dtype);
     return {{in[0].dtype, in[0].shape, {}}};
 }
 

@@ -7,7 +7,7 @@ namespace mge::ops {
 
 void check_parameter(std::string_view op, const TensorSpec& parameter) {
     if (parameter.dtype != DType::f32)
-        throw_user(op, text("parameters must be float32, got ", parameter.dtype), ErrorClass::type);
+        throw_type_error(op, "parameters must be float32, got ", parameter.dtype);
 }
 
 void check_like_parameter(std::string_view op, std::string_view input, const TensorSpec& tensor,

@@ -15,8 +15,7 @@ TensorSpecs FakeQuantize::infer(const Params& p, Specs in) {
     if (in[0].dtype != DType::f32)
         throw_user(name, text("x must be float32, got ", in[0].dtype), ErrorClass::runtime);
     if (p.lower > p.upper)
-        throw_user(name, text("its lowest value ", p.lower, " is above its highest, ", p.upper),
-                   ErrorClass::value);
+        throw_value_error(name, "its lowest value ", p.lower, " is above its highest, ", p.upper);
     check_scale(name, in[0].shape, in[1], in.size() > 2 ? in[2] : TensorSpec{}, DType::f32);
     if (in.size() > 3 && !in[3].is_absent() && (in[3].dtype != DType::f32 || in[3].shape.numel() != 1))
         throw_user(name, text("its grad_scale must be one number of float32, got ", in[3].dtype, " of shape ",

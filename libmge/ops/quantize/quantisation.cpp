@@ -29,15 +29,12 @@ StepRange full_range(DType dtype) {
 }
 
 StepRange step_range(std::string_view who, DType dtype, int64_t lower, int64_t upper) {
-    if (!holds_steps(dtype))
-        throw_user(who, text("quantised values are uint8, int8 or int32, got ", dtype), ErrorClass::type);
+    if (!holds_steps(dtype)) throw_type_error(who, "quantised values are uint8, int8 or int32, got ", dtype);
     StepRange whole = full_range(dtype);
     if (lower == 0 && upper == 0) return whole;
     if (lower < whole.lower || upper > whole.upper || lower > upper)
-        throw_user(who,
-                   text("quantised values of ", dtype, " are in [", whole.lower, ", ", whole.upper,
-                        "], got [", lower, ", ", upper, "]"),
-                   ErrorClass::value);
+        throw_value_error(who, "quantised values of ", dtype, " are in [", whole.lower, ", ", whole.upper,
+                          "], got [", lower, ", ", upper, "]");
     return {lower, upper};
 }
 
@@ -58,14 +55,12 @@ Channels::Channels(const Shape& x, const Shape& scale) {
 
 void check_scale(std::string_view who, const Shape& x, const TensorSpec& scale, const TensorSpec& zero_point,
                  DType zero_dtype) {
-    if (scale.dtype != DType::f32)
-        throw_user(who, text("its scale must be float32, got ", scale.dtype), ErrorClass::type);
+    if (scale.dtype != DType::f32) throw_type_error(who, "its scale must be float32, got ", scale.dtype);
     if (!broadcasts(who, scale.shape, x))
         throw_user(who, text("its scale does not broadcast from shape ", scale.shape, " to ", x));
     if (zero_point.is_absent()) return;
     if (zero_point.dtype != zero_dtype)
-        throw_user(who, text("its zero point must be ", zero_dtype, ", got ", zero_point.dtype),
-                   ErrorClass::type);
+        throw_type_error(who, "its zero point must be ", zero_dtype, ", got ", zero_point.dtype);
     if (zero_point.shape.numel() != scale.shape.numel())
         throw_user(who, text("it needs as many zero points as scales, got shapes ", zero_point.shape, " and ",
                              scale.shape));

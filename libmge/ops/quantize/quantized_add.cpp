@@ -7,10 +7,8 @@ namespace mge::ops {
 
 TensorSpecs QuantizedAdd::infer(const Params& p, Specs in) {
     if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype) || !is_byte(p.dtype))
-        throw_user(name,
-                   text("takes and returns quantised values of uint8 or int8, got ", in[0].dtype, ", ",
-                        in[1].dtype, " and ", p.dtype),
-                   ErrorClass::type);
+        throw_type_error(name, "takes and returns quantised values of uint8 or int8, got ", in[0].dtype, ", ",
+                         in[1].dtype, " and ", p.dtype);
     if (!can_be_same(name, in[0].shape, in[1].shape))
         throw_user(name, text("a and b must have the same shape, got ", in[0].shape, " and ", in[1].shape));
     for (size_t i = 2; i < in.size(); ++i) {

@@ -8,8 +8,7 @@ namespace mge::ops {
 
 TensorSpecs Dropout::infer(const Params& p, Specs in) {
     check_random_state(name, in[1]);
-    if (!is_float(in[0].dtype))
-        throw_user(name, text("x must be floating, got ", in[0].dtype), ErrorClass::type);
+    if (!is_float(in[0].dtype)) throw_type_error(name, "x must be floating, got ", in[0].dtype);
     if (!(p.probability >= 0 && p.probability < 1))
         throw_user(name, text("probability ", p.probability, " is not in [0, 1)"), ErrorClass::assertion);
     return {in[0], in[0]};

@@ -11,8 +11,7 @@ TensorSpecs one_for_each_pair(std::string_view who, Specs in) {
     check_random_state(who, in[0]);
     for (auto& parameter : in.subspan(1)) check_distribution_parameter(who, parameter);
     if (!(in[1].shape == in[2].shape))
-        throw_user(who, text("the parameters must have the same shape, got ", in[1], " and ", in[2]),
-                   ErrorClass::value);
+        throw_value_error(who, "the parameters must have the same shape, got ", in[1], " and ", in[2]);
     return {in[1]};
 }
 

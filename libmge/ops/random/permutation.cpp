@@ -35,8 +35,7 @@ int64_t most_numbers(DType dtype) {
 TensorSpecs Permutation::infer(const Params& p, Specs in) {
     check_random_state(name, in[0]);
     if (p.n < 0 || p.n > most_numbers(p.dtype))
-        throw_user(name, text("n is ", p.n, "; ", p.dtype, " allows 0 … ", most_numbers(p.dtype)),
-                   ErrorClass::value);
+        throw_value_error(name, "n is ", p.n, "; ", p.dtype, " allows 0 … ", most_numbers(p.dtype));
     return {{p.dtype, {p.n}, {}}};
 }
 

@@ -7,12 +7,12 @@ namespace mge::ops {
 
 void check_random_state(std::string_view who, const TensorSpec& state) {
     if (state.dtype != DType::i32 || !(state.shape == Shape{2}))
-        throw_user(who, text("the random state must be int32 of shape (2,), got ", state), ErrorClass::type);
+        throw_type_error(who, "the random state must be int32 of shape (2,), got ", state);
 }
 
 void check_distribution_parameter(std::string_view who, const TensorSpec& parameter) {
     if (parameter.dtype != DType::f32)
-        throw_user(who, text("the parameters must be float32, got ", parameter), ErrorClass::type);
+        throw_type_error(who, "the parameters must be float32, got ", parameter);
 }
 
 }  // namespace mge::ops

@@ -21,10 +21,8 @@ TensorSpecs BroadcastTo::infer(const Params& p, Specs in) {
         int axis = in[0].shape.rank() - int(dims.size()) + int(i);
         bool is_negative = dims[i] < -1 && !Extent::is_handle(dims[i]);
         if (is_negative || (dims[i] == -1 && axis < 0))
-            throw_user(name,
-                       text("extent ", dims[i], " at place ", i, " of ", to_text(ParamValue(dims)),
-                            ": only -1 is allowed, for an axis that x has"),
-                       ErrorClass::value);
+            throw_value_error(name, "extent ", dims[i], " at place ", i, " of ", to_text(ParamValue(dims)),
+                              ": only -1 is allowed, for an axis that x has");
         if (dims[i] == -1) dims[i] = in[0].shape.extent(axis).raw();
     }
     return {repeated(name, in[0], Shape(dims))};

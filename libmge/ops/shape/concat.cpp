@@ -6,7 +6,7 @@
 namespace mge::ops {
 
 TensorSpecs Concat::infer(const Params& p, Specs in) {
-    if (in.empty()) throw_user(name, "needs at least one tensor", ErrorClass::value);
+    if (in.empty()) throw_value_error(name, "needs at least one tensor");
     TensorSpec out = in[0];
     int axis = normalize_axis(name, p.axis, out.shape.rank());
     for (auto& x : in.subspan(1)) {

@@ -7,9 +7,7 @@ TensorSpecs Flip::infer(const Params& p, Specs in) {
     std::vector<bool> seen(size_t(in[0].shape.rank()), false);
     for (int64_t entry : p.axes) {
         auto axis = size_t(normalize_axis(name, entry, in[0].shape.rank()));
-        if (seen[axis])
-            throw_user(name, text("axes ", to_text(ParamValue(p.axes)), " list an axis twice"),
-                       ErrorClass::value);
+        if (seen[axis]) throw_value_error(name, "axes ", to_text(ParamValue(p.axes)), " list an axis twice");
         seen[axis] = true;
     }
     return {in[0]};

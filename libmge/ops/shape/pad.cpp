@@ -10,15 +10,12 @@ namespace {
 
 void check_margins(const char* who, const Pad::Params& p, int rank) {
     if (p.before.size() != size_t(rank) || p.after.size() != size_t(rank))
-        throw_user(who,
-                   text("needs one margin per axis: rank ", rank, ", ", p.before.size(), " before, ",
-                        p.after.size(), " after"),
-                   ErrorClass::value);
+        throw_value_error(who, "needs one margin per axis: rank ", rank, ", ", p.before.size(), " before, ",
+                          p.after.size(), " after");
     for (auto& margins : {p.before, p.after})
         for (int64_t margin : margins) {
-            if (margin < 0) throw_user(who, text("margin ", margin, " is negative"), ErrorClass::value);
-            if (margin > INT32_MAX)
-                throw_user(who, text("margin ", margin, " is above ", INT32_MAX), ErrorClass::value);
+            if (margin < 0) throw_value_error(who, "margin ", margin, " is negative");
+            if (margin > INT32_MAX) throw_value_error(who, "margin ", margin, " is above ", INT32_MAX);
         }
 }
 
@@ -47,15 +44,14 @@ TensorSpecs Pad::infer(const Params& p, Specs in) {
 }
 
 TensorSpecs PadBackward::infer(const Params& p, Specs in) {
-    if (in[0].dtype == DType::boolean) throw_user(name, "bool has no gradient", ErrorClass::type);
+    if (in[0].dtype == DType::boolean) throw_type_error(name, "bool has no gradient");
     Shape shape = in[0].shape;
     check_margins(name, p, shape.rank());
     for (int i = 0; i < shape.rank(); ++i) {
         shape.set(i, shape.extent(i) - p.before[size_t(i)] - p.after[size_t(i)]);
         if (!can_be_at_least(name, shape.extent(i), 0))
-            throw_user(name,
-                       text("the margins of axis ", i, " are larger than its size ", in[0].shape.extent(i)),
-                       ErrorClass::value);
+            throw_value_error(name, "the margins of axis ", i, " are larger than its size ",
+                              in[0].shape.extent(i));
     }
     check_mode(name, p, shape);
     return {{in[0].dtype, shape, {}}};

@@ -7,7 +7,7 @@ namespace mge::ops {
 
 TensorSpecs ReduceToShape::infer(const Params& p, Specs in) {
     auto& x = in[0].shape;
-    if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum; convert x first", ErrorClass::type);
+    if (in[0].dtype == DType::boolean) throw_type_error(name, "bool has no sum; convert x first");
     Shape to = in.size() > 1 && !in[1].is_absent() ? in[1].shape : Shape(p.shape);
     if (!can_be_repeated(name, to, x)) throw_user(name, text("shape ", to, " does not broadcast to ", x));
     return {{in[0].dtype, to, {}}};

@@ -23,10 +23,8 @@ Shape complete(const Shape& from, const IntList& to) {
             continue;
         }
         if (dims[i] < -1 || (dims[i] == -1 && free_axis >= 0))
-            throw_user(
-                Reshape::name,
-                text("target ", to_text(ParamValue(to)), " may hold one -1 and no other negative number"),
-                ErrorClass::value);
+            throw_value_error(Reshape::name, "target ", to_text(ParamValue(to)),
+                              " may hold one -1 and no other negative number");
         if (dims[i] == -1)
             free_axis = int(i);
         else if (__builtin_mul_overflow(known, dims[i], &known))
@@ -52,7 +50,7 @@ std::vector<int> sorted_axes(const char* who, const IntList& axes, int rank) {
     for (int64_t axis : axes) sorted.push_back(normalize_axis(who, axis, rank));
     std::sort(sorted.begin(), sorted.end());
     if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-        throw_user(who, text("axes ", to_text(ParamValue(axes)), " list an axis twice"), ErrorClass::value);
+        throw_value_error(who, "axes ", to_text(ParamValue(axes)), " list an axis twice");
     return sorted;
 }
 
@@ -83,8 +81,7 @@ TensorSpecs Flatten::infer(const Params& p, Specs in) {
     if (shape.rank() == 0) return {{in[0].dtype, {1}, {}}};
     int start = normalize_axis(name, p.start, shape.rank()), end = normalize_axis(name, p.end, shape.rank());
     if (start > end)
-        throw_user(name, text("start ", p.start, " is after end ", p.end, " for rank ", shape.rank()),
-                   ErrorClass::value);
+        throw_value_error(name, "start ", p.start, " is after end ", p.end, " for rank ", shape.rank());
     Shape flat;
     for (int i = 0; i < start; ++i) flat.push_back(shape.extent(i));
     Extent joined = 1;
@@ -105,9 +102,8 @@ TensorSpecs RemoveAxis::infer(const Params& p, Specs in) {
     auto axes = sorted_axes(name, p.axes, shape.rank());
     for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
         if (!can_be_equal(name, shape.extent(*axis), 1))
-            throw_user(
-                name, text("axis ", *axis, " of ", in[0].shape, " has size ", shape.extent(*axis), ", not 1"),
-                ErrorClass::value);
+            throw_value_error(name, "axis ", *axis, " of ", in[0].shape, " has size ", shape.extent(*axis),
+                              ", not 1");
         shape.erase(*axis);
     }
     return {{in[0].dtype, shape, {}}};

@@ -27,8 +27,7 @@ TensorSpecs Split::infer(const Params& p, Specs in) {
     const Extent extent = x.shape.extent(axis);
     Extent total;
     for (int64_t raw : sizes) {
-        if (raw < 0 && !Extent::is_handle(raw))
-            throw_user(name, text("size ", raw, " is negative"), ErrorClass::value);
+        if (raw < 0 && !Extent::is_handle(raw)) throw_value_error(name, "size ", raw, " is negative");
         Extent size = Extent::from_raw(raw);
         // Once above the extent it stays there: a sum of hostile sizes must not overflow.
         bool is_above = size.is_number() && extent.is_number() && total.is_number() &&
@@ -38,10 +37,8 @@ TensorSpecs Split::infer(const Params& p, Specs in) {
         parts.back().shape.set(axis, size);
     }
     if (parts.empty() || !can_be_equal(name, total, extent))
-        throw_user(
-            name,
-            text("sizes ", to_text(ParamValue(sizes)), " do not sum to the size ", extent, " of axis ", axis),
-            ErrorClass::value);
+        throw_value_error(name, "sizes ", to_text(ParamValue(sizes)), " do not sum to the size ", extent,
+                          " of axis ", axis);
     return parts;
 }
 

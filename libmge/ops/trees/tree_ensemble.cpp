@@ -9,10 +9,8 @@ namespace {
 
 void require(size_t input, const TensorSpec& got, DType dtype, const Shape& shape) {
     if (got.dtype == dtype && got.shape == shape) return;
-    throw_user(
-        TreeEnsemble::name,
-        text(TreeEnsemble::info.inputs[input].name, " must be ", dtype, " of shape ", shape, ", got ", got),
-        ErrorClass::value);
+    throw_value_error(TreeEnsemble::name, TreeEnsemble::info.inputs[input].name, " must be ", dtype,
+                      " of shape ", shape, ", got ", got);
 }
 
 int64_t first_extent(const TensorSpec& spec) { return spec.shape.rank() ? spec.shape[0] : 0; }
@@ -21,8 +19,8 @@ int64_t first_extent(const TensorSpec& spec) { return spec.shape.rank() ? spec.s
 
 TensorSpecs TreeEnsemble::infer(const Params& p, Specs in) {
     if (in[0].dtype != DType::f32 || in[0].shape.rank() != 2)
-        throw_user(name, text("x must be float32 of shape (n, features), got ", in[0]), ErrorClass::value);
-    if (p.targets < 1) throw_user(name, text("targets is ", p.targets), ErrorClass::value);
+        throw_value_error(name, "x must be float32 of shape (n, features), got ", in[0]);
+    if (p.targets < 1) throw_value_error(name, "targets is ", p.targets);
     int64_t nodes = first_extent(in[1]), weights = first_extent(in[7]);
     require(1, in[1], DType::u8, {nodes});
     require(2, in[2], DType::i32, {nodes});

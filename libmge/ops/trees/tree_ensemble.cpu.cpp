@@ -100,7 +100,7 @@ public:
 private:
     template <class... Args>
     [[noreturn]] static void refuse(const Args&... what) {
-        throw_user(TreeEnsemble::name, text(what...), ErrorClass::value);
+        throw_value_error(TreeEnsemble::name, what...);
     }
 
     const TreeEnsemble::Params& params_;

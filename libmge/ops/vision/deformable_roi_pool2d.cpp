@@ -10,7 +10,7 @@ namespace {
 void check_size(std::string_view who, std::string_view field, int64_t value) {
     constexpr int64_t largest = 1 << 12;
     if (value < 1 || value > largest)
-        throw_user(who, text(field, " is ", value, ", expected 1 … ", largest), ErrorClass::value);
+        throw_value_error(who, field, " is ", value, ", expected 1 … ", largest);
 }
 
 Shape result_shape(std::string_view who, const DeformableRoiPoolParams& p, const TensorSpec& x,

@@ -15,8 +15,7 @@ Shape result_shape(std::string_view who, const TensorSpec& x, const TensorSpec& 
                    const TensorSpec& image) {
     if (x.shape.rank() != 4)
         throw_user(who, text("x must have shape (N, C, H, W), got ", x.shape), ErrorClass::runtime);
-    if (map.dtype != DType::f32)
-        throw_user(who, text("map must be float32, got ", map.dtype), ErrorClass::type);
+    if (map.dtype != DType::f32) throw_type_error(who, "map must be float32, got ", map.dtype);
     if (map.shape.rank() != 4 || !can_be_equal(who, map.shape.extent(3), 2))
         throw_user(who, text("map must have shape (M, OH, OW, 2), got ", map.shape), ErrorClass::runtime);
     Extent images = map.shape.extent(0);
@@ -27,8 +26,7 @@ Shape result_shape(std::string_view who, const TensorSpec& x, const TensorSpec& 
             throw_user(who, text("map ", map.shape, " must have one map for each image of x ", x.shape,
                                  ", or `image` must be given"));
     } else {
-        if (image.dtype != DType::i32)
-            throw_user(who, text("image must be int32, got ", image.dtype), ErrorClass::type);
+        if (image.dtype != DType::i32) throw_type_error(who, "image must be int32, got ", image.dtype);
         if (!can_be_same(who, image.shape, vector))
             throw_user(who, text("image must have shape ", vector, ", got ", image.shape));
     }
@@ -43,14 +41,14 @@ Shape result_shape(std::string_view who, const TensorSpec& x, const TensorSpec& 
 
 void check_gradient_inputs(std::string_view who, const TensorSpec& dy, const Shape& y) {
     if (!can_be_same(who, dy.shape, y)) throw_user(who, text("dy must have shape ", y, ", got ", dy.shape));
-    if (!is_float(dy.dtype)) throw_user(who, text("dy must be floating, got ", dy.dtype), ErrorClass::type);
+    if (!is_float(dy.dtype)) throw_type_error(who, "dy must be floating, got ", dy.dtype);
 }
 
 }  // namespace
 
 TensorSpecs Remap::infer(const Params&, Specs in) {
     if (!is_float(in[0].dtype) && in[0].dtype != DType::u8 && in[0].dtype != DType::i8)
-        throw_user(name, text("x must be floating, uint8 or int8, got ", in[0].dtype), ErrorClass::type);
+        throw_type_error(name, "x must be floating, uint8 or int8, got ", in[0].dtype);
     return {{in[0].dtype, result_shape(name, in[0], in[1], spec_or_empty(in, 2)), {}}};
 }
 
@@ -79,7 +77,7 @@ Tensors RemapBackwardData::gradient(const GradientContext<Params>& g) {
 TensorSpecs RemapBackwardMap::infer(const Params&, Specs in) {
     check_gradient_inputs(name, in[2], result_shape(name, in[0], in[1], spec_or_empty(in, 3)));
     if (in[0].dtype != in[2].dtype)
-        throw_user(name, text("dy must be ", in[0].dtype, " like x, got ", in[2].dtype), ErrorClass::type);
+        throw_type_error(name, "dy must be ", in[0].dtype, " like x, got ", in[2].dtype);
     return {{DType::f32, in[1].shape, {}}};
 }
 

@@ -7,11 +7,10 @@ namespace {
 
 Shape result_shape(std::string_view who, const RoiPoolParams& p, const TensorSpec& x,
                    const TensorSpec& regions) {
-    if (!is_float(x.dtype)) throw_user(who, text("x must be floating, got ", x.dtype), ErrorClass::type);
+    if (!is_float(x.dtype)) throw_type_error(who, "x must be floating, got ", x.dtype);
     if (x.shape.rank() != 4)
         throw_user(who, text("x must have shape (N, C, H, W), got ", x.shape), ErrorClass::runtime);
-    if (regions.dtype != DType::f32)
-        throw_user(who, text("regions must be float32, got ", regions.dtype), ErrorClass::type);
+    if (regions.dtype != DType::f32) throw_type_error(who, "regions must be float32, got ", regions.dtype);
     if (regions.shape.rank() != 2 || !can_be_equal(who, regions.shape.extent(1), 5))
         throw_user(who, text("regions must have shape (R, 5), got ", regions.shape), ErrorClass::runtime);
     constexpr int64_t largest = int64_t(1) << 24;

@@ -116,7 +116,7 @@ template <Slot slot>
 PyObject* logical(PyObject* a, PyObject* b) {
     return guarded([&] {
         if (!is_bool_like(a) || !is_bool_like(b))
-            throw_user(slot_names[slot], "& | ^ take two bool tensors", ErrorClass::type);
+            throw_type_error(slot_names[slot], "& | ^ take two bool tensors");
         return apply_slot(slot, std::array{a, b});
     });
 }
@@ -131,7 +131,7 @@ PyObject* in_place_logical(PyObject* a, PyObject* b) {
 
 PyObject* invert(PyObject* a) {
     return guarded([&] {
-        if (!is_bool_like(a)) throw_user("logical_not", "~ takes a bool tensor", ErrorClass::type);
+        if (!is_bool_like(a)) throw_type_error("logical_not", "~ takes a bool tensor");
         return apply_slot(logical_not, std::array{a});
     });
 }

@@ -14,8 +14,7 @@
 namespace mge::python {
 
 inline const Tensor& tensor_argument(nanobind::handle object, const char* who) {
-    if (!is_tensor(object.ptr()))
-        throw_user(who, text("expected a Tensor, got ", class_name(object.ptr())), ErrorClass::type);
+    if (!is_tensor(object.ptr())) throw_type_error(who, "expected a Tensor, got ", class_name(object.ptr()));
     return value_of(object.ptr());
 }
 

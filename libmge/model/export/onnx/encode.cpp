@@ -198,8 +198,7 @@ void encode(std::ostream& stream, const ModelRecord& model, const std::string& e
     else
         fill_with_external(*proto.mutable_graph(), model, external);
     if (proto.ByteSizeLong() >= size_t(1) << 31)
-        throw_user("write_onnx", "the model has more than 2 GiB, the limit of an ONNX file",
-                   ErrorClass::value);
+        throw_value_error("write_onnx", "the model has more than 2 GiB, the limit of an ONNX file");
     proto.SerializeToOstream(&stream);
 }
 

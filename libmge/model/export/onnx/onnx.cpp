@@ -43,10 +43,8 @@ ModelRecord translated(const Graph& graph, const std::string& name, int opset, O
 
 ModelRecord translated(const Model& model, int opset, const std::string& name) {
     if (opset < least_onnx_opset || opset > largest_onnx_opset)
-        throw_user(
-            "write_onnx",
-            text("operator set ", opset, " is not one of ", least_onnx_opset, " to ", largest_onnx_opset),
-            ErrorClass::value);
+        throw_value_error("write_onnx", "operator set ", opset, " is not one of ", least_onnx_opset, " to ",
+                          largest_onnx_opset);
     OpenAxes open = has_const_shape(model)                 ? OpenAxes::none
                     : dimension_names(model.graph).empty() ? OpenAxes::batch
                                                            : OpenAxes::named;

@@ -6,9 +6,9 @@ namespace mge::ops {
 TensorSpecs BitCast::infer(const Params& p, Specs in) {
     DType from = in[0].dtype;
     if (p.dtype == DType::boolean)
-        throw_user(name, "the result cannot be bool; compare with 0 instead", ErrorClass::type);
+        throw_type_error(name, "the result cannot be bool; compare with 0 instead");
     if (size_of(from) != size_of(p.dtype))
-        throw_user(name, text(from, " and ", p.dtype, " have different sizes"), ErrorClass::type);
+        throw_type_error(name, from, " and ", p.dtype, " have different sizes");
     return {{p.dtype, in[0].shape, {}}};
 }
 

@@ -10,7 +10,7 @@ Tensor convert_dtype(const Tensor& x, DType dtype) {
 namespace ops {
 
 TensorSpecs Convert::infer(const Params& p, Specs in) {
-    if (p.dtype == DType::none) throw_user(name, "needs a dtype to convert to", ErrorClass::type);
+    if (p.dtype == DType::none) throw_type_error(name, "needs a dtype to convert to");
     return {{p.dtype, in[0].shape, {}}};
 }
 

@@ -5,9 +5,8 @@ namespace mge::ops {
 
 TensorSpecs ConvertNarrow::infer(const Params& p, Specs in) {
     if (!is_narrow(p.dtype))
-        throw_user(name, text("dtype is ", p.dtype, ", which is not narrow; use convert"), ErrorClass::type);
-    if (!is_float(in[0].dtype))
-        throw_user(name, text("x must be floating, got ", in[0].dtype), ErrorClass::type);
+        throw_type_error(name, "dtype is ", p.dtype, ", which is not narrow; use convert");
+    if (!is_float(in[0].dtype)) throw_type_error(name, "x must be floating, got ", in[0].dtype);
     return {{p.dtype, in[0].shape, {}}};
 }
 

@@ -32,7 +32,7 @@ std::string value_text(const ParamValue& value) {
 }
 
 [[noreturn]] void fail_on_number(std::string_view word) {
-    throw_user(who, text("'", word, "' is not a number"), ErrorClass::value);
+    throw_value_error(who, "'", word, "' is not a number");
 }
 double parse_float(std::string_view word) {
     if (auto value = parse_number(word)) return *value;
@@ -86,7 +86,7 @@ int parse_register(std::string_view word) {
     int value = -1;
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || end != word.data() + word.size() || value < 0)
-        throw_user(who, text("'", word, "' is not a register"), ErrorClass::value);
+        throw_value_error(who, "'", word, "' is not a register");
     return value;
 }
 
@@ -107,7 +107,7 @@ void parse_step(FusedProgram& program, std::string_view line) {
     std::string_view head = take_word(line);
     if (head == "const") {
         auto dtype = dtype_from_name(take_word(line));
-        if (!dtype) throw_user(who, "a constant has no dtype", ErrorClass::value);
+        if (!dtype) throw_value_error(who, "a constant has no dtype");
         program.constant(parse_float(trim(line)), *dtype);
         return;
     }
@@ -115,7 +115,7 @@ void parse_step(FusedProgram& program, std::string_view line) {
     std::string_view name = take_until(code, '[');
     if (!code.empty() && code.back() == ']') code.remove_suffix(1);
     const OpInfo* op = find_op(name);
-    if (!op) throw_user(who, text("there is no operator '", name, "'"), ErrorClass::value);
+    if (!op) throw_value_error(who, "there is no operator '", name, "'");
     std::vector<int> operands;
     while (!trim(line).empty()) operands.push_back(parse_register(take_word(line)));
     program.add(*op, parse_params(*op, code).get(), operands);
@@ -129,14 +129,11 @@ void check_dtypes(const OpInfo& op, const TensorSpecs& operands) {
         if (!input_info(op, i).promoted) continue;
         DType dtype = operands[i].dtype;
         if (op.traits.promotion == Promotion::floating && is_int(dtype))
-            throw_user(who, text(op.name, " takes floats in a program, got ", dtype, "; convert it first"),
-                       ErrorClass::type);
+            throw_type_error(who, op.name, " takes floats in a program, got ", dtype, "; convert it first");
         if (first == DType::none) first = dtype;
         if (dtype != first)
-            throw_user(who,
-                       text(op.name, " takes operands of one dtype in a program, got ", first, " and ", dtype,
-                            "; convert one of them first"),
-                       ErrorClass::type);
+            throw_type_error(who, op.name, " takes operands of one dtype in a program, got ", first, " and ",
+                             dtype, "; convert one of them first");
     }
 }
 
@@ -151,7 +148,7 @@ bool is_fusible(const OpInfo& op, const void*) {
 
 FusedProgram FusedProgram::parse(std::string_view text) {
     std::string_view first = take_until(text, ';');
-    if (take_word(first) != "inputs") throw_user(who, "a program starts with 'inputs N;'", ErrorClass::value);
+    if (take_word(first) != "inputs") throw_value_error(who, "a program starts with 'inputs N;'");
     FusedProgram program(parse_register(trim(first)));
     while (!trim(text).empty()) parse_step(program, take_until(text, ';'));
     return program;
@@ -176,15 +173,13 @@ int FusedProgram::add_step(Step step) {
 }
 
 int FusedProgram::add(const OpInfo& op, const void* params, const std::vector<int>& operands) {
-    if (!is_fusible(op, params)) throw_user(who, mge::text(op.name, " cannot be fused"), ErrorClass::value);
+    if (!is_fusible(op, params)) throw_value_error(who, op.name, " cannot be fused");
     if (operands.size() != op.inputs.size())
-        throw_user(
-            who,
-            mge::text(op.name, " takes ", counted(op.inputs.size(), "operand"), ", got ", operands.size()),
-            ErrorClass::value);
+        throw_value_error(who, op.name, " takes ", counted(op.inputs.size(), "operand"), ", got ",
+                          operands.size());
     for (int operand : operands)
         if (operand < 0 || operand >= inputs_ + int(steps_.size()))
-            throw_user(who, mge::text("register ", operand, " does not exist yet"), ErrorClass::value);
+            throw_value_error(who, "register ", operand, " does not exist yet");
     return add_step({&op, op.params.copy(params), operands});
 }
 
@@ -192,8 +187,7 @@ int FusedProgram::constant(double value, DType dtype) { return add_step({nullptr
 
 TensorSpecs FusedProgram::infer(Specs inputs) const {
     if (int(inputs.size()) != inputs_)
-        throw_user(who, mge::text("the program has ", counted(inputs_, "input"), ", got ", inputs.size()),
-                   ErrorClass::value);
+        throw_value_error(who, "the program has ", counted(inputs_, "input"), ", got ", inputs.size());
     TensorSpecs registers(inputs.begin(), inputs.end());
     for (auto& step : steps_) {
         TensorSpecs operands;
@@ -202,7 +196,7 @@ TensorSpecs FusedProgram::infer(Specs inputs) const {
         registers.push_back(step.op ? step.op->infer(step.params.get(), operands).at(0)
                                     : TensorSpec{step.constant_dtype, {}, {}});
     }
-    if (steps_.empty() || !steps_.back().op) throw_user(who, "the program has no result", ErrorClass::value);
+    if (steps_.empty() || !steps_.back().op) throw_value_error(who, "the program has no result");
     return registers;
 }
 
@@ -213,7 +207,7 @@ bool FusedProgram::moves_elements() const {
 TensorSpecs FusedElementwise::infer(const Params& p, Specs in) {
     auto program = FusedProgram::parse(p.program);
     if (program.moves_elements())
-        throw_user(name, "a transposition is not elementwise; use fused_region", ErrorClass::value);
+        throw_value_error(name, "a transposition is not elementwise; use fused_region");
     return {program.infer(in).back()};
 }
 

@@ -19,9 +19,8 @@ const OpInfo* reduction_of(const FusedRegion::Params& p) {
     if (p.reduction.empty()) return nullptr;
     for (auto* op : reductions)
         if (op->name == p.reduction) return op;
-    throw_user(FusedRegion::name,
-               text("reduction '", p.reduction, "' is not one of max, mean, min, prod and sum"),
-               ErrorClass::value);
+    throw_value_error(FusedRegion::name, "reduction '", p.reduction,
+                      "' is not one of max, mean, min, prod and sum");
 }
 
 TensorSpecs FusedRegion::infer(const Params& p, Specs in) {

@@ -4,7 +4,7 @@
 namespace mge::ops {
 
 TensorSpecs Unique::infer(const Params&, Specs in) {
-    if (in[0].shape.rank() < 1) throw_user(name, "x needs a first axis", ErrorClass::value);
+    if (in[0].shape.rank() < 1) throw_value_error(name, "x needs a first axis");
     TensorSpec place{DType::i64, Shape::unknown(), {}};
     return {{in[0].dtype, Shape::unknown(), {}}, place, place, place};
 }

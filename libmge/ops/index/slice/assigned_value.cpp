@@ -10,8 +10,7 @@ Shape check_value_shape(std::string_view who, const Shape& value, const Shape& p
     Shape shape = value;
     while (shape.rank() > places.rank() && can_be_equal(who, shape.extent(0), 1)) shape.erase(0);
     if (!can_be_repeated(who, shape, places))
-        throw_user(who, text("value of shape ", value, " does not broadcast to the indexed shape ", places),
-                   ErrorClass::value);
+        throw_value_error(who, "value of shape ", value, " does not broadcast to the indexed shape ", places);
     return shape;
 }
 

@@ -54,7 +54,7 @@ TensorSpecs Slice::infer(const Params& p, Specs in) {
 }
 TensorSpecs SetSlice::infer(const Params& p, Specs in) { return infer_change(name, p, in); }
 TensorSpecs AddSlice::infer(const Params& p, Specs in) {
-    if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum", ErrorClass::type);
+    if (in[0].dtype == DType::boolean) throw_type_error(name, "bool has no sum");
     return infer_change(name, p, in);
 }
 

@@ -21,7 +21,7 @@ int64_t clamp_bound(int64_t bound, int64_t extent, int64_t lowest, int64_t highe
 }
 
 AxisRange slice_range(std::string_view who, int64_t begin, int64_t end, int64_t step, int64_t extent) {
-    if (step == 0) throw_user(who, "a slice step must not be 0", ErrorClass::value);
+    if (step == 0) throw_value_error(who, "a slice step must not be 0");
     if (step == absent_bound) step = 1;
     // Going down, the place before the first element is a legal end.
     int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? extent : extent - 1;
@@ -35,7 +35,7 @@ AxisRange slice_range(std::string_view who, int64_t begin, int64_t end, int64_t 
 // The number of elements that slice_range() finds, where something is symbolic.
 Extent sliced_extent(std::string_view who, int64_t begin, int64_t end, int64_t step, const Extent& extent) {
     if (Extent::is_handle(step)) throw Undecidable(text('[', who, "] a slice step is symbolic"));
-    if (step == 0) throw_user(who, "a slice step must not be 0", ErrorClass::value);
+    if (step == 0) throw_value_error(who, "a slice step must not be 0");
     if (step == absent_bound) step = 1;
     const bool is_up = step > 0;
     const Extent lowest = is_up ? 0 : -1, highest = is_up ? extent : extent - 1;
@@ -56,18 +56,17 @@ Extent sliced_extent(std::string_view who, int64_t begin, int64_t end, int64_t s
 
 std::vector<AxisRange> ranges_of(std::string_view who, const IntList& items, const Shape& x) {
     if (items.size() % item_size != 0)
-        throw_user(who, text("items has ", counted(items.size(), "number"), ", not five per axis"),
-                   ErrorClass::value);
+        throw_value_error(who, "items has ", counted(items.size(), "number"), ", not five per axis");
     std::vector<AxisRange> ranges;
     for (int64_t extent : x.dims()) ranges.push_back({0, 1, extent, false});
     std::vector<bool> seen(ranges.size(), false);
     for (size_t i = 0; i < items.size(); i += item_size) {
         int axis = normalize_axis(who, items[i], x.rank());
-        if (seen[size_t(axis)]) throw_user(who, text("axis ", axis, " is indexed twice"), ErrorClass::value);
+        if (seen[size_t(axis)]) throw_value_error(who, "axis ", axis, " is indexed twice");
         seen[size_t(axis)] = true;
         for (size_t k = 1; k <= 3; ++k)
             if (items[i + k] == bound_from_input)
-                throw_user(who, "`bounds` has fewer values than `items` refers to", ErrorClass::value);
+                throw_value_error(who, "`bounds` has fewer values than `items` refers to");
         ranges[size_t(axis)] = items[i + 4]
                                    ? index_range(who, axis, items[i + 1], x[axis])
                                    : slice_range(who, items[i + 1], items[i + 2], items[i + 3], x[axis]);
@@ -127,8 +126,7 @@ IntList resolve_items(std::string_view who, const IntList& items, std::span<cons
             next < values.size())
             resolved[i] = std::max(values[next++], bound_from_input + 1);
     if (next != values.size())
-        throw_user(who, text("`bounds` has ", counted(values.size(), "value"), ", `items` takes ", next),
-                   ErrorClass::value);
+        throw_value_error(who, "`bounds` has ", counted(values.size(), "value"), ", `items` takes ", next);
     return resolved;
 }
 

@@ -19,9 +19,8 @@ AttentionStrides strides_of(const AttentionParams& p, const Shape& x) {
 }
 
 [[noreturn]] void throw_mask(std::string_view who, const Shape& scores, const Shape& mask) {
-    throw_user(who,
-               text("the mask must broadcast to (batch, heads, queries, keys) = ", scores, ", got ", mask),
-               ErrorClass::value);
+    throw_value_error(who, "the mask must broadcast to (batch, heads, queries, keys) = ", scores, ", got ",
+                      mask);
 }
 
 AttentionMaskStrides mask_strides(std::string_view who, const AttentionShape& s, const Shape& mask) {
@@ -41,23 +40,20 @@ void check_operands(std::string_view who, const AttentionParams& p, Specs in) {
     const Shape &q = in[0].shape, &k = in[1].shape, &v = in[2].shape;
     auto [head, row] = axes_of(p);
     auto got = text(", got q ", q, ", k ", k, " and v ", v);
-    if (!is_float(in[0].dtype))
-        throw_user(who, text("its operands must be floating, got ", in[0].dtype), ErrorClass::type);
+    if (!is_float(in[0].dtype)) throw_type_error(who, "its operands must be floating, got ", in[0].dtype);
     if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4)
-        throw_user(who, text("q, k and v must have four axes", got), ErrorClass::value);
+        throw_value_error(who, "q, k and v must have four axes", got);
     auto are_equal = [&](const Shape& a, const Shape& b, int axis) {
         return can_be_equal(who, a.extent(axis), b.extent(axis));
     };
     if (!are_equal(q, k, 0) || !are_equal(k, v, 0) || !are_equal(k, v, head) || !are_equal(k, v, row) ||
         !are_equal(q, k, 3))
-        throw_user(
-            who,
-            text("q, k and v must have equal batches, k and v equal heads and rows, q and k equal widths",
-                 got),
-            ErrorClass::value);
+        throw_value_error(
+            who, "q, k and v must have equal batches, k and v equal heads and rows, q and k equal widths",
+            got);
     Extent heads = q.extent(head), shared = k.extent(head);
     if (!exact_quotient(heads, shared) && !can_be_equal(who, shared.is(0) ? heads : heads % shared, 0))
-        throw_user(who, text("the number of heads of k must divide that of q", got), ErrorClass::value);
+        throw_value_error(who, "the number of heads of k must divide that of q", got);
 }
 
 }  // namespace

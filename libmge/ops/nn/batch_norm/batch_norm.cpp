@@ -12,18 +12,15 @@ namespace {
 // x is (samples, channels, ...) and every other input has one f32 per channel.
 void check_channels(std::string_view who, std::span<const InputInfo> infos, Specs in,
                     size_t first_statistic) {
-    if (!is_float(in[0].dtype))
-        throw_user(who, text("x must be floating, got ", in[0].dtype), ErrorClass::type);
+    if (!is_float(in[0].dtype)) throw_type_error(who, "x must be floating, got ", in[0].dtype);
     if (in[0].shape.rank() < 2)
-        throw_user(who, text("x must have at least 2 axes, got shape ", in[0].shape), ErrorClass::value);
+        throw_value_error(who, "x must have at least 2 axes, got shape ", in[0].shape);
     for (size_t i = first_statistic; i < in.size(); ++i) {
         if (in[i].dtype != DType::f32)
-            throw_user(who, text(infos[i].name, " must be float32, got ", in[i].dtype), ErrorClass::type);
+            throw_type_error(who, infos[i].name, " must be float32, got ", in[i].dtype);
         if (!can_be_equal(who, in[i].shape.elements(), in[0].shape.extent(1)))
-            throw_user(who,
-                       text(infos[i].name, " must have one element for each of the ", in[0].shape.extent(1),
-                            " channels of x, got shape ", in[i].shape),
-                       ErrorClass::value);
+            throw_value_error(who, infos[i].name, " must have one element for each of the ",
+                              in[0].shape.extent(1), " channels of x, got shape ", in[i].shape);
     }
 }
 
@@ -58,8 +55,7 @@ Tensor through_saved_statistics(const GradientContext<BatchNorm::Params>& g) {
 TensorSpecs BatchNorm::infer(const Params&, Specs in) {
     check_channels(name, inputs, in, 1);
     if (!can_be_same(name, in[2].shape, in[1].shape))
-        throw_user(name, text("bias must have the shape ", in[1].shape, " of scale, got ", in[2].shape),
-                   ErrorClass::value);
+        throw_value_error(name, "bias must have the shape ", in[1].shape, " of scale, got ", in[2].shape);
     TensorSpec saved{DType::f32, {}, {}};
     saved.shape.push_back(in[0].shape.extent(1));
     return {{in[0].dtype, in[0].shape, {}},
@@ -80,8 +76,7 @@ Tensors BatchNorm::gradient(const GradientContext<Params>& g) {
 TensorSpecs BatchNormBackward::infer(const Params&, Specs in) {
     check_channels(name, inputs, in, 2);
     if (!can_be_same(name, in[1].shape, in[0].shape))
-        throw_user(name, text("dy must have the shape ", in[0].shape, " of x, got ", in[1].shape),
-                   ErrorClass::value);
+        throw_value_error(name, "dy must have the shape ", in[0].shape, " of x, got ", in[1].shape);
     TensorSpec factor{DType::f32, in[2].shape, {}};
     return {{in[0].dtype, in[0].shape, {}}, factor, factor};
 }

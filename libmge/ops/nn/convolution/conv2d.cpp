@@ -11,8 +11,7 @@ namespace mge::ops {
 namespace {
 
 void check_dtype(std::string_view who, DType dtype) {
-    if (!is_float(dtype))
-        throw_user(who, text("takes float tensors, got ", dtype, "; convert with astype"), ErrorClass::type);
+    if (!is_float(dtype)) throw_type_error(who, "takes float tensors, got ", dtype, "; convert with astype");
 }
 
 template <class To, class From>

@@ -74,12 +74,11 @@ void check_pool_input(std::string_view who, std::string_view input, const Tensor
     if (!can_be_same(who, spec.shape, expected.shape))
         throw_user(who, text(input, " must have shape ", expected.shape, ", got ", spec.shape));
     if (spec.dtype != expected.dtype)
-        throw_user(who, text(input, " must be ", expected.dtype, " as x, got ", spec.dtype),
-                   ErrorClass::type);
+        throw_type_error(who, input, " must be ", expected.dtype, " as x, got ", spec.dtype);
 }
 
 void check_pool_dtype(std::string_view who, const TensorSpec& x) {
-    if (!is_float(x.dtype)) throw_user(who, text("x must be floating, got ", x.dtype), ErrorClass::type);
+    if (!is_float(x.dtype)) throw_type_error(who, "x must be floating, got ", x.dtype);
 }
 
 }  // namespace mge::ops

@@ -22,8 +22,7 @@ void check_bias(const TensorSpec& bias, int64_t rows) {
 }  // namespace
 
 TensorSpecs Op::infer(const Params& p, Specs in) {
-    if (in[0].dtype != DType::f32)
-        throw_user(name, text("x must be float32, got ", in[0].dtype), ErrorClass::type);
+    if (in[0].dtype != DType::f32) throw_type_error(name, "x must be float32, got ", in[0].dtype);
     if (in[0].shape.rank() < 1) throw_user(name, "x must have rows, got a scalar");
     const CompressedWeight weight = compressed_weight(p, in);
     TensorSpec out{DType::f32, in[0].shape, {}};

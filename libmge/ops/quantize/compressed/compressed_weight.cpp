@@ -22,17 +22,15 @@ void check_spec(std::string_view who, std::string_view what, const TensorSpec& s
 
 CompressedWeight compressed_weight(std::string_view who, int64_t bits, int64_t group, int64_t columns,
                                    const TensorSpec& steps, const TensorSpec& scale, const TensorSpec& zero) {
-    if (bits != 4 && bits != 8)
-        throw_user(who, text("quantised weights have 4 or 8 bits, not ", bits), ErrorClass::value);
+    if (bits != 4 && bits != 8) throw_value_error(who, "quantised weights have 4 or 8 bits, not ", bits);
     // A byte belongs to one group.
     const int64_t columns_in_byte = 8 / bits;
     if (group < 0 || group % columns_in_byte)
-        throw_user(who, text("a group must have an even number of columns, got ", group), ErrorClass::value);
+        throw_value_error(who, "a group must have an even number of columns, got ", group);
     if (group > most_columns)
-        throw_user(who, text("a group of ", group, " columns, at most ", most_columns), ErrorClass::value);
+        throw_value_error(who, "a group of ", group, " columns, at most ", most_columns);
     if (columns < 1 || columns > most_columns)
-        throw_user(who, text("a matrix of ", columns, " columns, expected 1 to ", most_columns),
-                   ErrorClass::value);
+        throw_value_error(who, "a matrix of ", columns, " columns, expected 1 to ", most_columns);
     if (steps.shape.rank() != 2)
         throw_user(who, text("its quantised weights must be a matrix of bytes, got shape ", steps.shape));
     CompressedWeight weight{

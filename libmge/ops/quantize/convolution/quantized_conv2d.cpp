@@ -14,8 +14,7 @@ TensorSpec given(Specs in, size_t i) { return i < in.size() ? in[i] : TensorSpec
 
 void check_bytes(const TensorSpec& spec, const char* what) {
     if (spec.dtype != DType::u8 && spec.dtype != DType::i8)
-        throw_user(Conv::name, text(what, " must be quantised to uint8 or int8, got ", spec.dtype),
-                   ErrorClass::type);
+        throw_type_error(Conv::name, what, " must be quantised to uint8 or int8, got ", spec.dtype);
 }
 
 void check_one(Specs in, size_t i, DType dtype) {
@@ -70,8 +69,7 @@ TensorSpecs QuantizedConv2d::infer(const Params& p, Specs in) {
         return {{DType::i32, y, {}}};
     }
     if (has_inner && !is_byte(p.inner_dtype))
-        throw_user(name, text("its inner_dtype must be uint8 or int8, got ", p.inner_dtype),
-                   ErrorClass::type);
+        throw_type_error(name, "its inner_dtype must be uint8 or int8, got ", p.inner_dtype);
     check_per_channel(given(in, scale), channels, "scale", DType::f32, true);
     step_range(name, p.dtype, p.lower, p.upper);
     return {{p.dtype, y, {}}};

@@ -39,7 +39,7 @@ bool is_permutation(IntList order, size_t count) {
 }  // namespace
 
 TensorSpecs TakeChannels::infer(const Params& p, Specs in) {
-    if (in.empty()) throw_user(name, "needs at least one tensor", ErrorClass::value);
+    if (in.empty()) throw_value_error(name, "needs at least one tensor");
     TensorSpec y = in[0];
     int64_t total = 0;
     for (auto& x : in) {
@@ -56,8 +56,7 @@ TensorSpecs TakeChannels::infer(const Params& p, Specs in) {
         if (channel < 0 || channel >= total)
             throw_user(name, text("channel ", channel, " is out of range for ", total), ErrorClass::index);
     if (!p.order.empty() && !is_permutation(p.order, p.channels.size()))
-        throw_user(name, text("order must be a permutation of the ", p.channels.size(), " channels"),
-                   ErrorClass::value);
+        throw_value_error(name, "order must be a permutation of the ", p.channels.size(), " channels");
     y.shape[channel_axis] = int64_t(p.channels.size());
     return {{y.dtype, y.shape, {}}};
 }
