@@ -191,6 +191,15 @@ def test_group_added_later_is_trained(make):
     assert late_state.keys() == state.keys() == {0, 1}
 
 
+def test_milestones_may_be_fractions_of_the_epochs():
+    optimizer = O.SGD([mge.Parameter([1.0])], 1.0)
+    schedule, rates = O.MultiStepLR(optimizer, [0.3 * 5, 0.8 * 5], gamma=0.5), []
+    for _ in range(5):
+        rates.append(optimizer.param_groups[0]["lr"])
+        schedule.step()
+    assert rates == [1, 1, 0.5, 0.5, 0.25]
+
+
 def test_schedule_ignores_groups_added_later():
     optimizer = O.SGD([mge.Parameter([1.0])], 1.0)
     schedule = O.MultiStepLR(optimizer, [1], gamma=0.1)

@@ -217,7 +217,7 @@ def test_betas_are_two_numbers_below_one():
 
 def test_schedules_and_clipping_are_checked():
     optimizer = O.SGD(parameters(), lr=0.1)
-    for milestones in ([2, 1], ["a"], [0.5]):
+    for milestones in ([2, 1], ["a"], [NAN]):
         with pytest.raises(ValueError, match="increasing integers"):
             O.MultiStepLR(optimizer, milestones)
     with pytest.raises(ValueError, match="Invalid gamma: nan"):

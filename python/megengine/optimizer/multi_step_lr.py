@@ -4,10 +4,8 @@
 from bisect import bisect_right
 from collections.abc import Iterable
 
-import numpy as np
-
 from .lr_scheduler import LRScheduler
-from .optimizer import Optimizer, check_not_negative
+from .optimizer import Optimizer, check_not_negative, is_finite
 
 
 class MultiStepLR(LRScheduler):
@@ -15,11 +13,11 @@ class MultiStepLR(LRScheduler):
 
     Args:
         optimizer: as in ``LRScheduler``.
-        milestones: increasing epochs.
+        milestones: increasing epochs; a fraction counts as the next whole epoch.
         gamma: the factor.
         current_epoch: as in ``LRScheduler``.
     Raises:
-        ValueError: the milestones decrease or are not integers, or ``gamma`` is not a factor.
+        ValueError: the milestones decrease or are not numbers, or ``gamma`` is not a factor.
     Example:
         >>> opt = SGD([Parameter([1.0])], lr=1.0)
         >>> scheduler = MultiStepLR(opt, [1])
@@ -31,13 +29,12 @@ class MultiStepLR(LRScheduler):
     def __init__(
         self,
         optimizer: Optimizer,
-        milestones: Iterable[int],
+        milestones: Iterable[float],
         gamma: float = 0.1,
         current_epoch: int = -1,
     ):
         milestones = list(milestones)
-        is_whole = all(isinstance(m, (int, np.integer)) for m in milestones)
-        if not is_whole or milestones != sorted(milestones):
+        if not all(map(is_finite, milestones)) or milestones != sorted(milestones):
             raise ValueError(
                 f"Milestones should be a list of increasing integers. Got {milestones}"
             )
