@@ -239,3 +239,13 @@ def test_products_of_batches_have_the_axes_of_megengine(has_bias):
     product.bias = mge.Parameter(bias.reshape(1, 4, 1, 1))
     found = mge.load(io.BytesIO(pickle.dumps(net)), weights_only=True)
     np.testing.assert_array_equal(found(inp).numpy(), expected)
+
+
+def test_quantised_elementwise_modules_name_their_method_as_megengine_does():
+    net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.Elemwise("RELU"), M.DequantStub()))
+    net(image())
+    net = Q.quantize(net.eval())
+    assert net[1].method == M.quantized.Elemwise("RELU").method == "qRELU"
+    result = net(image()).numpy()
+    net[1].method = "RELU"  # older pickles of this package
+    np.testing.assert_array_equal(net(image()).numpy(), result)

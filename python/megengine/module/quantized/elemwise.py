@@ -3,6 +3,7 @@
 
 from ...functional.elemwise import _elemwise_multi_type
 from ...tensor import Tensor
+from ..qat import QATModule
 from .module import QuantizedModule
 
 
@@ -23,9 +24,16 @@ class Elemwise(QuantizedModule):
 
     def __init__(self, method: str, dtype=None, **kwargs):
         super().__init__(**kwargs)
-        self.method = method
+        self.method = f"q{method}"  # as in MegEngine, whose pickles have it too
         self.output_dtype = dtype
 
+    @classmethod
+    def from_qat_module(cls, qat_module: QATModule) -> "Elemwise":
+        """Take method and result dtype from ``module.qat.Elemwise``."""
+        made = super().from_qat_module(qat_module)
+        made.method = f"q{qat_module.method}"
+        return made
+
     def forward(self, *inps: Tensor) -> Tensor:
-        mode = "q" + str(self.method).lower()
-        return _elemwise_multi_type(*inps, mode=mode, dtype=self.output_dtype)
+        mode = self.method if self.method.startswith("q") else "q" + self.method  # older pickles
+        return _elemwise_multi_type(*inps, mode=mode.lower(), dtype=self.output_dtype)
