@@ -10,6 +10,7 @@ import megengine.functional as F
 from megengine import Tensor
 from megengine.autodiff import GradManager
 from megengine.jit import trace
+from megengine.module import vision as V
 from megengine.utils.comp_graph_tools import GraphInference
 
 TRACED, OTHERS = (1, 4, 5, 6), ((1, 4, 5, 6), (3, 4, 9, 8), (1, 4, 7, 13), (2, 4, 4, 5))
@@ -237,6 +238,41 @@ def test_split_refuses_other_sizes():
     inference = dumped(lambda x: F.split(x, 2, axis=3), TRACED)
     with pytest.raises(RuntimeError, match="split"):
         inference.run(images((1, 4, 5, 8)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        V.GaussianBlur((3, 5)),
+        V.GaussianBlur(3, 1.0, border_mode="REFLECT_101"),
+        V.GaussianBlur(3, 1.0, border_mode="CONSTANT"),
+        V.Emboss(0.5, 1.0),
+        V.Sharpen(0.5, 1.0),
+        lambda x: V.Dilation()(x, np.ones((3, 3), np.uint8)),
+    ],
+)
+def test_kernels_of_image_modules(change):
+    check_sizes(change, atol=1e-5)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        V.RandomHorizontalFlip(1.0),
+        V.RandomVerticalFlip(1.0),
+        V.LinearContrast(2.0),
+        V.LinearContrast((2.0, 2.0 + 1e-6), per_channel=True),
+        V.AdditiveGaussianNoise(1.0, 0.0),
+        V.AdditiveLaplaceNoise(1.0, 0.0, per_channel=True),
+        V.AdditivePoissonNoise(0.0),
+    ],
+)
+def test_random_changes_of_traced_batches(change, symbolic):
+    traced = trace(change, symbolic=symbolic)
+    for shape in ((4, 3, 5, 6), (4, 3, 5, 6), (3, 3, 5, 6), (5, 3, 4, 9)):
+        x = Tensor(images(shape))
+        np.testing.assert_allclose(traced(x).numpy(), change(x).numpy(), atol=1e-3)
 
 
 def masked(x):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ... import _mge
 from ...core.operands import beside
+from ...core.tensor.extents import extent
 from ...functional import vision as F
 from ...tensor import Tensor
 from ..module import Module
@@ -44,7 +45,7 @@ class _RandomFlip(Module):
 
     def _flipped(self, inp: Tensor, **axes: bool) -> Tensor:
         with beside(inp):
-            chosen = self._random.draw("uniform", 0, 1, (inp._tuple_shape[0], 1, 1, 1)) < self.prob
+            chosen = self._random.draw("uniform", 0, 1, (extent(inp, 0), 1, 1, 1)) < self.prob
         return _mge.ops.where(chosen, F.flip(inp, **axes), inp)
 
 

@@ -234,12 +234,11 @@ class Dilation(Module):
         return inp
 
     def _largest(self, images: Tensor, size: tuple[int, int], places: np.ndarray) -> Tensor:
-        height, width = images._tuple_shape[2:]
         (up, left), (rows, columns) = (n // 2 for n in size), size
         margins = (up, rows - 1 - up), (left, columns - 1 - left)
         wide = bordered(images, *margins, self.border_type, self.border_value)
         largest = None
         for y, x in places.tolist():
-            part = wide[:, :, y : y + height, x : x + width]
+            part = wide[:, :, y : y - rows + 1 or None, x : x - columns + 1 or None]
             largest = part if largest is None else _mge.ops.maximum(largest, part)
         return largest

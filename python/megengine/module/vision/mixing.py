@@ -7,6 +7,7 @@ import numpy as np
 
 from ... import _mge
 from ...core.operands import beside
+from ...core.tensor.extents import extents
 from ...tensor import Tensor
 from ..module import Module
 from .pixels import Factor, RandomFactors, checked_factor, in_floats
@@ -44,7 +45,7 @@ class LinearContrast(Module):
         return in_floats(self._changed, inp)
 
     def _changed(self, images: Tensor) -> Tensor:
-        n, channels = images._tuple_shape[:2]
+        n, channels, _, _ = extents(images, 0)
         size = (n, channels if self.per_channel else 1, 1, 1)
         return (images - _MIDDLE) * self._random.factor(self.alpha, size) + _MIDDLE
 

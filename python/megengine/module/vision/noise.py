@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 
 from ... import _mge
+from ...core.tensor.extents import extents
 from ...tensor import Tensor
 from ..module import Module
 from .pixels import RandomFactors, in_floats
@@ -45,7 +46,7 @@ class AdditiveElemwise(Module):
         return in_floats(self._with_noise, inp)
 
     def _with_noise(self, images: Tensor) -> Tensor:
-        n, channels, height, width = images._tuple_shape
+        n, channels, height, width = extents(images, 0)
         noise = self.sample((n, channels if self.per_channel else 1, height, width))
         return _mge.ops.add(images, noise)
 
@@ -164,5 +165,6 @@ class AdditivePoissonNoise(_SeededNoise):
             >>> AdditivePoissonNoise(lam=1.0).sample((2, 3)).shape
             (2, 3)
         """
-        size_of_noise = self._random.draw("poisson", float(self.lam), size)
+        lam = max(float(self.lam), 1e-30)  # 0 is no parameter of the distribution
+        size_of_noise = self._random.draw("poisson", lam, size)
         return size_of_noise * _mge.ops.sign(self._random.draw("uniform", -0.5, 0.5, size))

@@ -20,6 +20,9 @@ _BORDERS = {
     "CONSTANT": "constant",
 }
 
+# Modes of the operator pad, which follows the size of the images in a trace, by OpenCV's names.
+_MODES = {"CONSTANT": "constant", "REPLICATE": "replicate", "REFLECT_101": "reflect"}
+
 Factor = float | tuple[float, float]
 
 
@@ -61,9 +64,13 @@ def bordered(images: Tensor, rows: tuple, columns: tuple, border: str, value: fl
         border: of ``border_of``.
         value: of a constant border.
     """
-    if border == "CONSTANT":
+    _, _, height, width = images._tuple_shape
+    mode = _MODES.get(border)
+    if mode == "reflect" and (max(rows) >= height or max(columns) >= width):
+        mode = None  # the operator mirrors once
+    if mode is not None:
         before, after = [0, 0, rows[0], columns[0]], [0, 0, rows[1], columns[1]]
-        return _mge.ops.pad(images, before=before, after=after, value=float(value))
+        return _mge.ops.pad(images, before=before, after=after, mode=mode, value=float(value))
     for axis, widths in ((2, rows), (3, columns)):
         if any(widths):
             places = np.pad(np.arange(images._tuple_shape[axis]), widths, mode=_BORDERS[border])
@@ -86,7 +93,7 @@ class RandomFactors:
         """Numbers between two bounds, or one number that is always the same."""
         low, high = bounds if isinstance(bounds, tuple) else (bounds, bounds)
         if low == high:
-            return Tensor(np.full(size, low, np.float32))
+            return Tensor([low])
         return self.draw("uniform", low, high, size)
 
     def draw(self, distribution: str, *arguments) -> Tensor:
