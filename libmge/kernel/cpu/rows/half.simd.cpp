@@ -6,6 +6,7 @@
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/rows/half.h"
+#include "libmge/kernel/cpu/rows/round_half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -58,16 +59,8 @@ void bf16_to_f32(const BFloat16* from, float* to, int64_t n) {
 }
 
 void f32_to_bf16(const float* from, BFloat16* to, int64_t n) {
-    for_vectors(from, to, n, [&](const float* x, BFloat16* y) HWY_ATTR {
-        auto v = hn::LoadU(F32(), x);
-        auto bits = hn::BitCast(words, v), high = hn::ShiftRight<16>(bits);
-        auto odd = hn::And(high, hn::Set(words, 1));
-        auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(words, 0x7fff)), odd));
-        auto quiet = hn::Or(high, hn::Set(words, 0x40));
-        auto result = hn::IfThenElse(hn::RebindMask(words, hn::IsNaN(v)), quiet, rounded);
-        hn::StoreU(hn::DemoteTo(shorts, hn::BitCast(hn::RebindToSigned<U32>(), result)), shorts,
-                   reinterpret_cast<uint16_t*>(y));
-    });
+    for_vectors(from, to, n,
+                [&](const float* x, BFloat16* y) HWY_ATTR { store_rounded(F32(), hn::LoadU(F32(), x), y); });
 }
 
 }  // namespace
