@@ -82,13 +82,22 @@ HWY_INLINE float finish_scores(float* scores, int64_t seen, int64_t padded, floa
     return largest;
 }
 
-// Their exponentials, less `top`; the sum.
+// e^x, or 0 below 2^-124: a subnormal result would take a vector a hundred times as long, even if it is
+// rounded to 0, as those of hidden keys are.
+HWY_INLINE Simd weight_of(Simd x) {
+    const Simd zero(0.0);
+    const SimdMask is_tiny = x < Simd(-86.0);
+    const auto [whole, fraction] = power_of_two(select(is_tiny, zero, x), Simd(1.4426950408889634));
+    return select(is_tiny, zero, whole * fraction);
+}
+
+// Their weights, less `top`, in place; the sum.
 HWY_INLINE float exponentials(float* scores, int64_t padded, float top) {
     const int64_t lanes = int64_t(simd_lanes());
     const Simd shift = Simd::fill(top);
     Simd sum = Simd::fill(0);
     for (int64_t i = 0; i < padded; i += lanes) {
-        Simd weight = exp(Simd::load(scores + i) - shift);
+        Simd weight = weight_of(Simd::load(scores + i) - shift);
         weight.store(scores + i);
         sum = sum + weight;
     }
