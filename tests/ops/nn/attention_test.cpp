@@ -2,13 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 
+#include "libmge/kernel/cpu/product/bf16_tiles.h"
+#include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
+#include "tests/harness/random_tensor.h"
+#include "tests/harness/run_candidate.h"
 
 namespace mge::test {
 namespace {
@@ -155,6 +160,45 @@ TEST(Attention, AgreesAtRandomSizes) {
         inputs.push_back({.shape = {s.queries, s.keys}});
         check_op<ops::Attention>(p, inputs, options);
     }
+}
+
+// q and k are numbers of bf16. So are v and the mask, or they are f32.
+void expect_multiplies_in_tiles(const Sizes& s, const ops::AttentionParams& p, DType dtype, bool has_mask) {
+    Tensors inputs;
+    for (auto& operand : operands(s, p)) inputs.push_back(random_tensor(operand.shape, DType::bf16));
+    if (has_mask) inputs.push_back(random_tensor({s.heads, 1, s.keys}, DType::bf16));
+    for (auto& input : inputs) input = ops::convert(input, {.dtype = dtype});
+    TensorSpecs specs;
+    for (auto& input : inputs) specs.push_back(input.spec());
+    const TensorSpecs outputs = ops::Attention::infer(p, specs);
+    Problem problem{ops::Attention::name, &p, ops::Attention::info.fields, specs, outputs};
+    problem.precision = Precision::relaxed;
+    const std::string_view name = dtype == DType::bf16 ? "amx_tiles" : "bf16:amx_tiles";
+    const auto kernels = find_kernels(ops::Attention::info, default_device());
+    const Tensors expected = run_candidate(list_candidates(kernels, problem).back(), problem, inputs);
+    // Weights are rounded whatever the dtype.
+    auto as_bf16 = [](const Tensor& x) { return ops::convert(x, {.dtype = DType::bf16}); };
+    for (int threads : {1, 2}) {
+        problem.threads = threads;
+        auto list = list_candidates(kernels, problem);
+        auto ours = std::ranges::find(list, name, [](auto& n) { return n.candidate.name; });
+        ASSERT_NE(ours, list.end());
+        const Tensors got = run_candidate(*ours, problem, inputs);
+        expect_close(as_bf16(got[0]), as_bf16(expected[0]), s.keys, 1, text(s.queries, ' ', dtype));
+        expect_close(got[1], expected[1], s.width, 1, text("log_sum_exp ", s.queries, ' ', dtype));
+    }
+}
+
+// Tiles, panels and steps with a rest, several blocks of keys and of queries, heads that share keys.
+TEST(Attention, MultipliesBFloat16InTiles) {
+    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "no matrix instructions";
+    for (const Sizes& s : {Sizes{1, 2, 2, 4, 5, 3, 7}, Sizes{2, 2, 1, 17, 33, 32, 64},
+                           Sizes{1, 1, 1, 70, 197, 64, 64}, Sizes{1, 2, 1, 67, 300, 80, 40}})
+        for (bool causal : {false, true})
+            for (bool has_mask : {false, true})
+                for (DType dtype : {DType::bf16, DType::f32})
+                    expect_multiplies_in_tiles(
+                        s, {.causal = causal, .from_end = causal, .side_by_side = has_mask}, dtype, has_mask);
 }
 
 // For the backward operator: its forward results are given, and need not match the operands.

@@ -7,43 +7,60 @@
 
 #include "libmge/kernel/attention_shape.h"
 #include "libmge/kernel/cpu/attention/attention_blocks.h"
+#include "libmge/kernel/cpu/product/bf16_tiles.h"
+#include "libmge/kernel/cpu/product/matrix_tiles.h"
 #include "libmge/kernel/cpu/product/packed_product.h"
 
 namespace mge::cpu {
 
-inline constexpr int64_t attention_panel = PackedProduct::panel_columns;
-constexpr int64_t panels_of(int64_t columns) { return (columns + attention_panel - 1) / attention_panel; }
-constexpr int64_t in_panels(int64_t columns) { return panels_of(columns) * attention_panel; }
+// The sizes that products compute in: panels of columns, steps of their sums, and tiles of rows.
+struct AttentionUnits {
+    int64_t panel, depth, rows;
+
+    static constexpr int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+    constexpr int64_t in_panels(int64_t columns) const { return round_up(columns, panel); }
+    constexpr int64_t in_steps(int64_t width) const { return round_up(width, depth); }
+    constexpr int64_t in_tiles(int64_t queries) const { return round_up(queries, rows); }
+};
+inline constexpr AttentionUnits vector_units{PackedProduct::panel_columns, 1, 1};
+inline constexpr AttentionUnits tile_units{bf16_columns, bf16_depth_of_tile, tile_rows};
+constexpr int64_t in_panels(int64_t columns) { return vector_units.in_panels(columns); }
 
 // Scores of a block and the keys and values that they are made of stay in a second cache of 512 KiB.
 inline constexpr int64_t most_queries = queries_together, most_keys = 256;
 // Backward there are two blocks of scores, each twice.
 inline constexpr int64_t most_keys_backward = 128;
 
-// Even blocks, with no small rest.
+// Even blocks of whole tiles, with no small rest.
 struct QueryBlocks {
-    int64_t queries, count;
-    explicit QueryBlocks(int64_t n) : queries(n), count((n + most_queries - 1) / most_queries) {}
-    int64_t begin(int64_t block) const { return queries * block / count; }
+    int64_t queries, rows, tiles, count;
+    QueryBlocks(int64_t n, const AttentionUnits& units)
+        : queries(n),
+          rows(units.rows),
+          tiles(units.in_tiles(n) / rows),
+          count((n + most_queries - 1) / most_queries) {}
+    int64_t begin(int64_t block) const { return std::min(queries, tiles * block / count * rows); }
 };
 
-// A head of keys and values: keys as columns in panels, values as rows in panels, in floats.
+// A head of keys and values: keys as columns in panels, values as rows in panels.
 struct PackedHead {
     int64_t rows;  // number of values, with zeros after the last
     int64_t keys, values;
-    explicit PackedHead(const AttentionShape& s)
-        : rows(in_panels(s.keys)), keys(rows * s.width), values(rows * in_panels(s.value_width)) {}
-    int64_t floats() const { return keys + values; }
+    PackedHead(const AttentionShape& s, const AttentionUnits& units)
+        : rows(units.in_panels(s.keys)),
+          keys(rows * units.in_steps(s.width)),
+          values(rows * units.in_panels(s.value_width)) {}
+    int64_t elements() const { return keys + values; }
 };
 
-// Scratch memory forward.
+// Floats of scratch memory forward; those of q contain its halves for tiles.
 struct AttentionScratch {
-    int64_t scores, sums, floats;
-    explicit AttentionScratch(const AttentionShape& s) {
-        scores = most_queries * std::min(most_keys, in_panels(s.keys));
-        sums = most_queries * in_panels(s.value_width);
-        floats = scores + sums;
-    }
+    int64_t scores, sums, q;
+    AttentionScratch(const AttentionShape& s, const AttentionUnits& units)
+        : scores(most_queries * std::min(most_keys, units.in_panels(s.keys))),
+          sums(most_queries * units.in_panels(s.value_width)),
+          q(units.depth > 1 ? most_queries * units.in_steps(s.width) / 2 : 0) {}
+    int64_t floats() const { return scores + sums + q; }
 };
 
 // Backward: kt and vt are keys and values as columns in panels, k as rows; q and dy rows of a block of

@@ -81,7 +81,7 @@ void attend_query(const AttentionShape& s, const AttentionData& d, int64_t batch
         top = finish_scores(scores, seen, padded, s.scale, mask);
         // For a query that sees no key, all differences are minus infinity.
         shift = top == -infinite ? 0 : top;
-        sum = exponentials(scores, padded, shift);
+        sum = exponentials(scores, padded, shift, scores);
     }
     const bool is_blind = sum == 0;
     sum_rows({d.v + batch * s.v.batch + shared * s.v.head, s.v.row, seen, scores, is_blind ? 0 : 1 / sum},

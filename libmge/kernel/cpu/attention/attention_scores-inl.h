@@ -91,14 +91,14 @@ HWY_INLINE Simd weight_of(Simd x) {
     return select(is_tiny, zero, whole * fraction);
 }
 
-// Their weights, less `top`, in place; the sum.
-HWY_INLINE float exponentials(float* scores, int64_t padded, float top) {
+// The weights of scores, less `top`, which may be in place; returns their sum.
+HWY_INLINE float exponentials(const float* scores, int64_t padded, float top, float* weights) {
     const int64_t lanes = int64_t(simd_lanes());
     const Simd shift = Simd::fill(top);
     Simd sum = Simd::fill(0);
     for (int64_t i = 0; i < padded; i += lanes) {
         Simd weight = weight_of(Simd::load(scores + i) - shift);
-        weight.store(scores + i);
+        weight.store(weights + i);
         sum = sum + weight;
     }
     return hn::GetLane(hn::SumOfLanes(F32(), sum.v));

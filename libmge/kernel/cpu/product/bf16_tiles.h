@@ -61,4 +61,17 @@ int64_t bf16_depth(int64_t part);
 void multiply_bf16(const Bf16Tile& tile, const Bf16Finish& finish, Bf16Pending& pending);
 void finish_bf16(const Bf16Finish& finish, Bf16Pending& pending);
 
+// Sums alone, of whole tiles in memory: one or two tiles of rows by bf16_columns.
+struct Bf16Sums {
+    const uint16_t* x;
+    int64_t x_stride, depth;  // a multiple of bf16_depth_of_tile
+    const uint16_t* weight;   // as in Bf16Tile
+    float* y;
+    int64_t y_stride;
+    bool has_two_tiles;
+};
+inline constexpr int64_t bf16_depth_of_tile = 32;
+// y += x * weight, or y = x * weight if it is the first; between begin_tiles() and end_tiles().
+void add_bf16(const Bf16Sums& sums, bool is_first);
+
 }  // namespace mge::cpu

@@ -17,16 +17,19 @@ constexpr int64_t line = 64, lanes = 16;
 constexpr int64_t sums_stride = bf16_columns * int64_t(sizeof(float));
 
 // Tiles 0 to 3 contain the sums, 4 and 5 rows, 6 and 7 columns.
-template <bool has_later>
-__attribute__((target("amx-tile,amx-bf16"))) void multiply(const Bf16Tile& t) {
-    constexpr int64_t weight_stride = 2 * line;
-    const int64_t stride = t.x_stride * int64_t(sizeof(uint16_t));
-    const uint16_t* weight = t.weight;
-    auto* next = reinterpret_cast<const char*>(t.next);
+__attribute__((target("amx-tile"))) void start_sums() {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
+}
+
+template <bool has_later>
+__attribute__((target("amx-tile,amx-bf16"))) void add_products(const Bf16Tile& t) {
+    constexpr int64_t weight_stride = 2 * line;
+    const int64_t stride = t.x_stride * int64_t(sizeof(uint16_t));
+    const uint16_t* weight = t.weight;
+    auto* next = reinterpret_cast<const char*>(t.next);
     for (int64_t part : t.parts) {
         const uint16_t *x = t.x + part, *later = t.later + part;
         for (int64_t k = 0; k < t.part; k += t.depth, weight += t.depth * bf16_columns) {
@@ -44,12 +47,24 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply(const Bf16Tile& t) {
     }
 }
 
-__attribute__((target("amx-tile"))) void store_sums(const Bf16Tile& t, float* sums) {
-    _tile_stored(0, sums, sums_stride);
-    _tile_stored(1, sums + lanes, sums_stride);
-    if (t.rows == t.first_rows) return;
-    _tile_stored(2, sums + t.first_rows * bf16_columns, sums_stride);
-    _tile_stored(3, sums + t.first_rows * bf16_columns + lanes, sums_stride);
+void add_products(const Bf16Tile& t) {
+    t.rows > t.first_rows ? add_products<true>(t) : add_products<false>(t);
+}
+
+// The strides are in bytes.
+__attribute__((target("amx-tile"))) void load_sums(const float* first, const float* later, int64_t stride) {
+    _tile_loadd(0, first, stride);
+    _tile_loadd(1, first + lanes, stride);
+    if (!later) return;
+    _tile_loadd(2, later, stride);
+    _tile_loadd(3, later + lanes, stride);
+}
+__attribute__((target("amx-tile"))) void store_sums(float* first, float* later, int64_t stride) {
+    _tile_stored(0, first, stride);
+    _tile_stored(1, first + lanes, stride);
+    if (!later) return;
+    _tile_stored(2, later, stride);
+    _tile_stored(3, later + lanes, stride);
 }
 
 __attribute__((target("avx512f,avx512bw"))) inline __m512 widened(__m256i halves) {
@@ -159,9 +174,12 @@ int64_t bf16_depth(int64_t part) {
 }
 
 void multiply_bf16(const Bf16Tile& tile, const Bf16Finish& finish, Bf16Pending& pending) {
-    tile.rows > tile.first_rows ? multiply<true>(tile) : multiply<false>(tile);
+    start_sums();
+    add_products(tile);
     finish_bf16(finish, pending);
-    store_sums(tile, pending.sums);
+    const bool has_later = tile.rows > tile.first_rows;
+    store_sums(pending.sums, has_later ? pending.sums + tile.first_rows * bf16_columns : nullptr,
+               sums_stride);
     pending.tile = tile;
     pending.has_tile = true;
 }
@@ -171,6 +189,23 @@ void finish_bf16(const Bf16Finish& finish, Bf16Pending& pending) {
     (finish.dtype == DType::f32 ? store_y<true> : store_y<false>)(pending.tile, finish.activation,
                                                                   pending.sums);
     pending.has_tile = false;
+}
+
+void add_bf16(const Bf16Sums& s, bool is_first) {
+    static constexpr int64_t whole[] = {0};
+    const int64_t stride = s.y_stride * int64_t(sizeof(float));
+    float* later = s.has_two_tiles ? s.y + tile_rows * s.y_stride : nullptr;
+    is_first ? start_sums() : load_sums(s.y, later, stride);
+    add_products({.x = s.x,
+                  .later = s.x + tile_rows * s.x_stride,
+                  .x_stride = s.x_stride,
+                  .parts = whole,
+                  .part = s.depth,
+                  .depth = bf16_depth_of_tile,
+                  .rows = later ? 2 * tile_rows : tile_rows,
+                  .first_rows = tile_rows,
+                  .weight = s.weight});
+    store_sums(s.y, later, stride);
 }
 
 }  // namespace mge::cpu

@@ -8,6 +8,8 @@
 #include "libmge/kernel/cpu/attention/attention_rows.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
+#include "libmge/kernel/cpu/product/bf16_tiles.h"
+#include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/attention/algorithms.h"
 #include "libmge/ops/nn/attention/geometry.h"
@@ -25,6 +27,7 @@ struct State {
     DType dtype = DType::f32;
     int threads = 1;
     bool is_empty = false;  // nothing comes out
+    int64_t mask = 0;       // elements of a mask that is widened
 };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -48,6 +51,18 @@ int64_t grain_of(const AttentionShape& s, int64_t queries) {
 Support supports_blocks(const Problem& problem) {
     if (problem.inputs[0].dtype != DType::f32) return {"only f32"};
     return plain_layouts(problem);
+}
+
+// Queries and keys of bf16; values, mask and results of V.
+template <class V>
+Support supports_tiles(const Problem& problem) {
+    if (!cpu::has_bf16_tiles()) return {"no matrix instructions"};
+    if (Support plain = plain_layouts(problem); !plain) return plain;
+    for (size_t i = 0; i < problem.inputs.size(); ++i)
+        if (problem.has_input(i) && problem.inputs[i].dtype != (i < 2 ? DType::bf16 : DTypeOf<V>))
+            return {"queries and keys of bf16 only, with values and a mask of one dtype"};
+    auto shape = attention_shape(Attention::name, problem.as<AttentionParams>(), problem.inputs, 3);
+    return shape.queries > few_queries ? supported : Support{"few queries"};
 }
 
 // One query, one head.
@@ -136,14 +151,10 @@ Prepared prepare_rows(const PrepareContext& context) {
                           size_t(state.threads * cpu::attend_rows_scratch(state.shape)) * sizeof(float));
 }
 
-cpu::AttentionData data_of(const Launch& launch, float* packed) {
-    return {launch.in<float>(0),
-            launch.in<float>(1),
-            launch.in<float>(2),
-            launch.in_if_given<float>(3),
-            launch.out<float>(0),
-            launch.out<float>(1),
-            packed};
+template <class Q, class V>
+cpu::AttentionOperands<Q, V> operands_of(const Launch& launch, const float* mask, Q* packed) {
+    return {launch.in<Q>(0),  launch.in<Q>(1),      launch.in<V>(2), mask,
+            launch.out<V>(0), launch.out<float>(1), packed};
 }
 
 void run_rows(const Prepared& prepared, const Launch& launch) {
@@ -151,35 +162,53 @@ void run_rows(const Prepared& prepared, const Launch& launch) {
     auto& s = state.shape;
     if (state.is_empty) return;
     auto* scratch = static_cast<float*>(launch.workspace);
-    auto data = data_of(launch, nullptr);
+    const auto data = operands_of<float, float>(launch, launch.in_if_given<float>(3), nullptr);
     in_parts(std::min(launch.threads, state.threads), cpu::attend_rows_items(s), grain_of(s, 1),
              [&](int part, int64_t begin, int64_t end) {
                  cpu::attend_rows()(s, data, begin, end, scratch + part * cpu::attend_rows_scratch(s));
              });
 }
 
+template <class Q, class V>
 Prepared prepare_blocks(const PrepareContext& context) {
     State state = state_of(Attention::name, context.problem, 3);
     if (state.is_empty) return Prepared::make(state);
-    int64_t floats = cpu::packed_floats(state.shape) + state.threads * cpu::attention_scratch(state.shape);
-    return Prepared::make(state, size_t(floats) * sizeof(float));
+    if (is_half(DTypeOf<V>) && context.problem.has_input(3)) state.mask = context.problem.inputs[3].numel();
+    const auto sizes = cpu::attention_sizes(state.shape, is_half(DTypeOf<Q>));
+    const auto floats = size_t(state.threads * sizes.scratch + state.mask);
+    return Prepared::make(state, size_t(sizes.packed) * sizeof(Q) + floats * sizeof(float));
 }
 
+template <class Q, class V>
 void run_blocks(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     auto& s = state.shape;
     if (state.is_empty) return;
-    auto* packed = static_cast<float*>(launch.workspace);
-    float* scratch = packed + cpu::packed_floats(s);
-    auto data = data_of(launch, packed);
-    auto& functions = cpu::attention_functions();
+    const auto sizes = cpu::attention_sizes(s, is_half(DTypeOf<Q>));
+    auto* packed = static_cast<Q*>(launch.workspace);
+    auto* scratch = reinterpret_cast<float*>(packed + sizes.packed);
+    float* widened = scratch + state.threads * sizes.scratch;
+    if constexpr (is_half(DTypeOf<V>))
+        if (state.mask) cpu::halves_to_floats(launch.in<V>(3), widened, state.mask);
+    const float* mask = state.mask ? widened : launch.in_if_given<float>(3);
+    const auto data = operands_of<Q, V>(launch, mask, packed);
+    auto& steps = cpu::attention_functions().steps(data);
     const int64_t pack_grain = std::max<int64_t>(1, parallel_grain / (4 * (s.width + s.value_width) + 1));
-    par_for(launch.threads, cpu::pack_items(s), pack_grain,
-            [&](int64_t begin, int64_t end) { functions.pack(s, data, begin, end); });
-    in_balanced_parts(std::min(launch.threads, state.threads), cpu::attention_items(s),
+    par_for(launch.threads, sizes.pack_items, pack_grain,
+            [&](int64_t begin, int64_t end) { steps.pack(s, data, begin, end); });
+    in_balanced_parts(std::min(launch.threads, state.threads), sizes.items,
                       grain_of(s, cpu::queries_together), [&](int thread, int64_t begin, int64_t end) {
-                          functions.attend(s, data, begin, end, scratch + thread * cpu::attention_scratch(s));
+                          steps.attend(s, data, begin, end, scratch + thread * sizes.scratch);
                       });
+}
+
+template <class V>
+constexpr Algorithm tiles{"amx_tiles", supports_tiles<V>, prepare_blocks<BFloat16, V>,
+                          run_blocks<BFloat16, V>};
+
+KernelList tiles_of_floats() {
+    static constexpr Algorithm list[] = {tiles<float>};
+    return list;
 }
 
 // --- backward: inputs q, k, v, dy, y, log_sum_exp, mask, dlog_sum_exp; outputs dq, dk, dv ---
@@ -281,8 +310,10 @@ constexpr Algorithm backward_algorithms[] = {
 
 KernelList kernels(Cpu, Attention) {
     static const Algorithm list[] = {
+        tiles<BFloat16>,
+        cpu::in_bf16<tiles_of_floats, cpu::Bf16Unit::tiles>(),
         {"rows", supports_rows, prepare_rows, run_rows},
-        {"blocks", supports_blocks, prepare_blocks, run_blocks},
+        {"blocks", supports_blocks, prepare_blocks<float, float>, run_blocks<float, float>},
         half_attention(),
         cpu::in_f32<Cpu, Attention>(),
         {"reference", plain_layouts, prepare, run_reference, {.naive = true}},

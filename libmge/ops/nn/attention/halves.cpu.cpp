@@ -16,6 +16,7 @@ namespace {
 struct HeadsInFloats {
     AttentionShape shape;
     bool has_few_queries;
+    cpu::AttentionSizes sizes;
     int64_t q, k, v, y, packed, scratch;  // floats of each
 
     explicit HeadsInFloats(const AttentionShape& s) : shape(s), has_few_queries(s.queries <= few_queries) {
@@ -29,17 +30,18 @@ struct HeadsInFloats {
         k = s.keys * s.width;
         v = s.keys * s.value_width;
         y = shape.heads * shape.y.head;
-        packed = has_few_queries ? 0 : cpu::packed_floats(shape);
-        scratch = has_few_queries ? cpu::attend_rows_scratch(shape) : cpu::attention_scratch(shape);
+        sizes = cpu::attention_sizes(shape);
+        packed = has_few_queries ? 0 : sizes.packed;
+        scratch = has_few_queries ? cpu::attend_rows_scratch(shape) : sizes.scratch;
     }
     int64_t floats() const { return q + k + v + y + packed + scratch; }
 
     void attend(const cpu::AttentionData& data, float* scratch_memory) const {
         if (has_few_queries)
             return cpu::attend_rows()(shape, data, 0, cpu::attend_rows_items(shape), scratch_memory);
-        auto& functions = cpu::attention_functions();
-        functions.pack(shape, data, 0, cpu::pack_items(shape));
-        functions.attend(shape, data, 0, cpu::attention_items(shape), scratch_memory);
+        auto& steps = cpu::attention_functions().floats;
+        steps.pack(shape, data, 0, sizes.pack_items);
+        steps.attend(shape, data, 0, sizes.items, scratch_memory);
     }
 };
 
