@@ -6,8 +6,7 @@
 // without the repetition. attention_mask.h defines the meaning of masks.
 //
 // Only for f32, as in recognise_formulas, and if the scores have no other readers; on GPUs if values will be
-// stored as halves and NVIDIA's engines, which must be measured, support them. Products that may be computed
-// in bf16 are not changed.
+// stored as halves and NVIDIA's engines, which must be measured, support them.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +14,6 @@
 #include <optional>
 #include <span>
 
-#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/graph/match.h"
 #include "libmge/graph/node_problem.h"
 #include "libmge/graph/rewrite.h"
@@ -185,11 +183,6 @@ bool repeats_heads_alike(const Match& m, bool is_side_by_side, const OtherShapes
            shapes.is_same_extent(m["k"], of_k, m["v"], of_v);
 }
 
-// With tiles, two bf16 products are faster than attention in f32; with vectors they are not.
-bool has_products_of_tiles(const PassOptions& options) {
-    return options.precision != Precision::strict && cpu_isa() >= Isa::amx;
-}
-
 // True if a family of algorithms computes it on halves.
 bool has_engine(const ops::AttentionParams& params, TensorSpecs inputs, DeviceId place,
                 const Surroundings& surroundings) {
@@ -208,8 +201,7 @@ bool has_engine(const ops::AttentionParams& params, TensorSpecs inputs, DeviceId
 std::optional<New> as_attention(const Match& m, const Surroundings& surroundings) {
     auto& shapes = surroundings.shapes;
     const DeviceId place = running_place(m.graph(), m.root());
-    if (place.is_host() ? has_products_of_tiles(surroundings.options) : !surroundings.half)
-        return std::nullopt;
+    if (!place.is_host() && !surroundings.half) return std::nullopt;
     const bool is_side_by_side = m.root().op == &ops::Transpose::info;
     const double scale = m.number("scale");
     if (!std::isfinite(scale) || scale == 0 || !fit_together(m, shapes) ||
