@@ -234,10 +234,27 @@ def test_local_conv2d_refuses_other_sizes(places):
                 inference.run(images((1, 2, height, width)))
 
 
-def test_split_refuses_other_sizes():
-    inference = dumped(lambda x: F.split(x, 2, axis=3), TRACED)
+@pytest.mark.parametrize(
+    "parts",
+    [
+        lambda x: 2,
+        lambda x: 4,
+        lambda x: [1, 3],
+        lambda x: [x.shape[3] // 2],
+        lambda x: [1, x.shape[3] - 1],
+        lambda x: (x.shape[2] - 4, Tensor(3)),
+    ],
+)
+def test_split(parts):
+    others = [(1, 4, 5, 6), (3, 4, 6, 8), (1, 4, 7, 13), (2, 4, 4, 5)]
+    check_sizes(lambda x: F.split(x, parts(x), axis=3), others=others)
+    check_sizes(lambda x: F.split(F.relu(x), parts(x), axis=-1)[-1] + 1, others=others)
+
+
+def test_split_refuses_sizes_below_its_positions():
+    inference = dumped(lambda x: F.split(x, [1, 4], axis=3), TRACED)
     with pytest.raises(RuntimeError, match="split"):
-        inference.run(images((1, 4, 5, 8)))
+        inference.run(images((1, 4, 5, 3)))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,23 @@ Extent extent_along(const TensorSpec& like, int axis, int rank) {
     return like.shape.extent(axis);
 }
 
+constexpr int64_t shares_the_rest = -1;
+
+// The sum of the sizes that are numbers or extents of other tensors.
+Extent sum_of(const IntList& sizes, const Extent& extent) {
+    Extent total;
+    for (int64_t raw : sizes) {
+        if (raw == shares_the_rest) continue;
+        if (raw < 0 && !Extent::is_handle(raw)) throw_value_error(Split::name, "size ", raw, " is negative");
+        Extent size = Extent::from_raw(raw);
+        // Once above the extent it stays there: a sum of hostile sizes must not overflow.
+        bool is_above = size.is_number() && extent.is_number() && total.is_number() &&
+                        size.number() > extent.number() - total.number();
+        total = is_above ? extent + 1 : total + size;
+    }
+    return total;
+}
+
 }  // namespace
 
 TensorSpecs Split::infer(const Params& p, Specs in) {
@@ -23,22 +40,17 @@ TensorSpecs Split::infer(const Params& p, Specs in) {
     IntList sizes = p.sizes;
     if (in.size() > 1) sizes.clear();
     for (auto& like : in.subspan(1)) sizes.push_back(extent_along(like, axis, x.shape.rank()).raw());
-    TensorSpecs parts;
-    const Extent extent = x.shape.extent(axis);
-    Extent total;
-    for (int64_t raw : sizes) {
-        if (raw < 0 && !Extent::is_handle(raw)) throw_value_error(name, "size ", raw, " is negative");
-        Extent size = Extent::from_raw(raw);
-        // Once above the extent it stays there: a sum of hostile sizes must not overflow.
-        bool is_above = size.is_number() && extent.is_number() && total.is_number() &&
-                        size.number() > extent.number() - total.number();
-        total = is_above ? extent + 1 : total + size;
-        parts.push_back(x);
-        parts.back().shape.set(axis, size);
-    }
-    if (parts.empty() || !can_be_equal(name, total, extent))
+    const Extent extent = x.shape.extent(axis), total = sum_of(sizes, extent);
+    const int64_t sharing = std::ranges::count(sizes, shares_the_rest);
+    bool fits = sharing ? can_be_at_least(name, extent, total) : can_be_equal(name, total, extent);
+    if (sizes.empty() || !fits)
         throw_value_error(name, "sizes ", to_text(ParamValue(sizes)), " do not sum to the size ", extent,
                           " of axis ", axis);
+    TensorSpecs parts(sizes.size(), x);
+    int64_t longer = sharing;  // rounds the quotients of the first ones up
+    for (size_t i = 0; i < sizes.size(); ++i)
+        parts[i].shape.set(axis, sizes[i] == shares_the_rest ? floor_div(extent - total + --longer, sharing)
+                                                             : Extent::from_raw(sizes[i]));
     return parts;
 }
 
@@ -64,7 +76,10 @@ std::optional<PhysicalForm> Split::physical_form(const Params& p, const Layout& 
     auto form = form_along_axis(name, p.axis, layout, in, out);
     if (!form) return std::nullopt;
     Params changed{form->axis, {}};
-    for (auto& part : form->outputs) changed.sizes.push_back(part.shape[form->axis]);
+    for (auto& part : form->outputs) {
+        Extent size = part.shape.extent(form->axis);
+        changed.sizes.push_back(size.is_number() ? size.number() : shares_the_rest);
+    }
     return PhysicalForm{std::make_shared<const Params>(std::move(changed)), std::move(form->inputs),
                         std::move(form->outputs)};
 }

@@ -20,8 +20,9 @@ struct Split {
     static constexpr auto fields = field_list(
         field<&Params::axis>("axis", "Axis to split; negative counts from the end."),
         field<&Params::sizes>("sizes",
-                              "Sizes of the parts, which sum to that of x. They are replaced by the "
-                              "sizes of the tensors `likes` if those are given."));
+                              "Sizes of the parts, which sum to that of x. Parts of size -1 share what "
+                              "the others leave; the first ones are longer if it does not divide. The "
+                              "sizes of the tensors `likes` replace all of them if those are given."));
 
     static TensorSpecs infer(const Params&, Specs);
     static Tensors gradient(const GradientContext<Params>&);

@@ -14,6 +14,7 @@ from ..core.tensor import shaping
 from ..core.tensor.extents import (
     Extent,
     extent,
+    extent_argument,
     extents,
     extents_follow,
     least,
@@ -200,19 +201,31 @@ def split(
             raise ValueError("Number sections must be larger than 0")
         if n > total:
             raise ValueError(f"[split] the count must be in [1, {total}], got {n}")
-        sizes = [total // n + (k < total % n) for k in range(n)]
+        parts_share = extents_follow(inp)
+        sizes = [-1 if parts_share else total // n + (k < total % n) for k in range(n)]
     else:
         if isinstance(nsplits_or_sections, (float, np.floating)):
             raise TypeError(f"[split] a count must be an integer, got {nsplits_or_sections!r}")
         sections = as_list(nsplits_or_sections, "split", "nsplits_or_sections")
+        if is_recorded(*sections):
+            return _between(inp, sections, axis)
         points = [as_int(p, "split", "a position") for p in sections]
         edges = [0, *points, total]
         if any(a > b for a, b in zip(edges, edges[1:], strict=False)):
             # MegEngine's words with its spelling, which programs compare.
             raise ValueError(f"Invalid nsplits_or_secions: {points}")
         sizes = [b - a for a, b in zip(edges, edges[1:], strict=False)]
+        if extents_follow(inp):
+            sizes[-1] = -1
     parts = _mge.ops.split(inp, axis=axis, sizes=sizes)
     return (parts,) if isinstance(parts, _mge.Tensor) else parts
+
+
+def _between(x: Tensor, points: Sequence[Any], axis: int) -> tuple[Tensor, ...]:
+    """The parts between positions that follow the sizes of a trace's arguments."""
+    edges = [0, *(extent_argument(p, "split", "a position") for p in points), None]
+    whole = (slice(None),) * axis
+    return tuple(x[(*whole, slice(a, b))] for a, b in zip(edges, edges[1:], strict=False))
 
 
 def transpose(inp: Operand, pattern: Sequence[int | str]) -> Tensor:

@@ -239,13 +239,18 @@ TEST(Split, CutsAlongAnyAxis) {
     check_op<ops::Split>({.axis = 0, .sizes = {1, 0, 2}}, {{.shape = {3, 4}}}, {.dtypes = all_types});
     check_op<ops::Split>({.axis = -1, .sizes = {30, 40}}, {{.shape = {5, 70}}});
     check_op<ops::Split>({.axis = 1, .sizes = {4}}, {{.shape = {3, 4, 2}}});
+    check_op<ops::Split>({.axis = 1, .sizes = {-1, -1, -1}}, {{.shape = {2, 7}}});
+    check_op<ops::Split>({.axis = 0, .sizes = {-1, 2, -1}}, {{.shape = {3, 4}}});
     auto parts = ops::split({floats({3}, {1, 2, 3}), zeros({1}), zeros({2})}, {.axis = 0});
     ASSERT_EQ(parts.size(), 2u);
     EXPECT_THAT(values_of(parts[1]), ElementsAre(2, 3));
     expect_user_error(ErrorClass::value, "[split] sizes (1, 1) do not sum to the size 3 of axis 0", [] {
         ops::split(zeros({3}), {.axis = 0, .sizes = {1, 1}});
     });
-    expect_user_error(ErrorClass::value, "[split] size -1 is negative", [] {
+    expect_user_error(ErrorClass::value, "[split] size -2 is negative", [] {
+        ops::split(zeros({3}), {.axis = 0, .sizes = {5, -2}});
+    });
+    expect_user_error(ErrorClass::value, "[split] sizes (4, -1) do not sum to the size 3 of axis 0", [] {
         ops::split(zeros({3}), {.axis = 0, .sizes = {4, -1}});
     });
     expect_user_error(ErrorClass::runtime, "[split] a tensor of `likes` has rank 2, x has 1", [] {
