@@ -52,6 +52,10 @@ TEST(FuseBias, KeepsOtherAdditions) {
         return Tensors{ops::add(ops::matmul(x[0], weight()), constant({1, 2, 4}, {1}))};
     };
     expect_rewrite(fuse_bias, {f32({2, 3})}, widens, widens);
+    Body per_row = [](const Tensors& x) {
+        return Tensors{ops::add(ops::matmul(x[0], constant({3}, {1, 2, 3})), constant({2}, {1, 2}))};
+    };
+    expect_rewrite(fuse_bias, {f32({2, 3})}, per_row, per_row);
 }
 
 TEST(FuseResidual, FusesATensorOfTheSameShape) {

@@ -7,7 +7,7 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
-from megengine import Tensor
+from megengine import Tensor, jit
 
 LOGITS = Tensor(np.random.default_rng(0).normal(size=(3, 5)).astype(np.float32))
 
@@ -90,6 +90,14 @@ def test_a_bias_that_is_a_number():
     for bias in (2.0, Tensor(2.0), Tensor([2.0]), Tensor([[2.0, 2.0]])):
         got = F.linear(F.ones((1, 3)), F.ones((2, 3)), bias)
         np.testing.assert_array_equal(got.numpy(), [[5, 5]])
+
+
+def test_the_bias_of_a_vector_has_a_value_for_each_row():
+    x, weight, bias = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([1.0, 10.0]), Tensor([100.0, 200.0])
+    np.testing.assert_array_equal(F.linear(x, weight, bias).numpy(), [121, 243])
+    traced = jit.trace(lambda x: F.matmul(x, weight) + bias, symbolic=True, capture_as_const=True)
+    for _ in range(2):
+        np.testing.assert_array_equal(traced(x).numpy(), [121, 243])
 
 
 @pytest.mark.parametrize("shape", [(6, 3), (4, 3, 5), (2, 3, 4, 5), (2, 3, 2, 2, 3)])

@@ -76,7 +76,8 @@ Tensor gradient_of_b(const Matrices& x) {
 
 void check_operands(const TensorSpec& out, Specs in) {
     if (in.size() > 2 && !in[2].is_absent()) {
-        Extent n = out.shape.rank() ? out.shape.extent(out.shape.rank() - 1) : 1;
+        // A vector b is a single column: the last axis of the result counts rows then.
+        Extent n = in[1].shape.rank() > 1 ? out.shape.extent(out.shape.rank() - 1) : 1;
         auto& bias = in[2].shape;
         if (!can_be_equal(Matmul::name, bias.elements(), n) ||
             (bias.rank() && !can_be_equal(Matmul::name, bias.extent(bias.rank() - 1), n)))

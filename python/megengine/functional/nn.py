@@ -146,7 +146,7 @@ def linear(
         Tensor([[11.]], device=xpux:0)
     """
     _check_mode(compute_mode, "linear")
-    if bias is None or has_shape(bias, lambda: weight._tuple_shape[:1]):
+    if bias is None or has_shape(bias, lambda: weight._tuple_shape[-2:-1]):
         return _mge.ops.matmul(inp, weight, bias, transpose_b=True)
     return _mge.ops.add(_mge.ops.matmul(inp, weight, transpose_b=True), bias)
 
