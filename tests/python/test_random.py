@@ -145,6 +145,19 @@ def test_a_traced_function_draws_shapes_that_follow_its_input():
             assert got.numpy().shape == (*shape, *((2,) if name == "gamma" else ()))
 
 
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("size, front", [(None, ()), (2, (2,)), ((2, 3), (2, 3))])
+def test_draws_follow_the_shapes_of_traced_parameters(symbolic, size, front):
+    def draw(x):
+        both = mge.random.gamma(x, x[:, :1], size), mge.random.beta(x[:1], x[:, :1], size)
+        return *both, mge.random.poisson(x, size), mge.random.exponential(x[0], size)
+
+    traced = mge.jit.trace(draw, symbolic=symbolic)
+    for n, m in ((4, 3), (4, 3), (2, 3), (5, 1)):
+        shapes = [y.numpy().shape for y in traced(mge.functional.ones((n, m)))]
+        assert shapes == [(*front, n, m)] * 3 + [(*front, m)]
+
+
 def test_stream_accepts_parameters_on_its_device_only():
     stream = RNG(seed=1, device="cpu1")
     assert stream.gamma(2.0, size=(3,)).device == "cpu1"

@@ -15,6 +15,7 @@ import numpy as np
 from .. import _mge
 from ..core.operands import beside, is_whole
 from ..core.random_turn import keep_turn, turn
+from ..core.tensor.extents import extents_follow
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
 
@@ -318,12 +319,17 @@ class RNG:
                 values.append(_mge.ops.convert(value, dtype="float32"))
         together = np.broadcast_shapes(*(value._tuple_shape for value in values))
         front, target = known_or_symbolic(() if size is None else size, who)
-        if target is not None:
-            ends = np.array(together, np.int32)
-            target = _mge.ops.concat(target, ends, axis=0) if together else target
-            return [_mge.ops.broadcast_to(value, target) for value in values]
-        shape = [*front, *together]
-        return [_mge.ops.broadcast_to(value, shape=shape) for value in values]
+        follows = bool(together) and extents_follow(*values)
+        if target is None and not follows:
+            shape = [*front, *together]
+            return [_mge.ops.broadcast_to(value, shape=shape) for value in values]
+        if target is None:
+            target = Tensor(np.array(front, np.int32), device=values[0].device)
+        if together:
+            whole = functools.reduce(_mge.ops.add, values)
+            ends = _mge.ops.shape_of(whole) if follows else np.array(together, np.int32)
+            target = _mge.ops.concat(target, ends, axis=0)
+        return [_mge.ops.broadcast_to(value, target) for value in values]
 
 
 def _with_rank(values: list[Tensor]) -> list[Tensor]:
