@@ -8,9 +8,9 @@
 
 #include "apps/cli/output/progress.h"
 #include "apps/cli/output/table.h"
-#include "apps/load_and_run/clock.h"
 #include "apps/load_and_run/compile_options.h"
 #include "apps/load_and_run/fit_state.h"
+#include "apps/load_and_run/measure/clock.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/joined.h"

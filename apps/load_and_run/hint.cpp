@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/output/table.h"
-#include "apps/load_and_run/clock.h"
+#include "apps/load_and_run/measure/clock.h"
 #include "libmge/base/threads/threads.h"
 
 namespace mge::load_and_run {

@@ -12,8 +12,8 @@
 #include "apps/cli/output/statistics.h"
 #include "apps/cli/tool.h"
 #include "apps/load_and_run/checks/checks.h"
-#include "apps/load_and_run/expected.h"
-#include "apps/load_and_run/measure.h"
+#include "apps/load_and_run/inputs/expected.h"
+#include "apps/load_and_run/measure/measure.h"
 #include "apps/load_and_run/session.h"
 #include "apps/load_and_run/test.h"
 

@@ -6,16 +6,16 @@
 #include "apps/load_and_run/checks/stages.h"
 #include "apps/load_and_run/debugger.h"
 #include "apps/load_and_run/devices.h"
-#include "apps/load_and_run/effects.h"
 #include "apps/load_and_run/fit.h"
 #include "apps/load_and_run/hint.h"
+#include "apps/load_and_run/measure/effects.h"
+#include "apps/load_and_run/measure/rounds.h"
+#include "apps/load_and_run/measure/turns.h"
+#include "apps/load_and_run/measure/verdict.h"
 #include "apps/load_and_run/profile.h"
 #include "apps/load_and_run/report.h"
-#include "apps/load_and_run/rounds.h"
 #include "apps/load_and_run/stages.h"
 #include "apps/load_and_run/sweep.h"
-#include "apps/load_and_run/turns.h"
-#include "apps/load_and_run/verdict.h"
 
 namespace mge::load_and_run {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "apps/cli/options/cache_file.h"
 #include "apps/cli/output/progress.h"
-#include "apps/load_and_run/clock.h"
 #include "apps/load_and_run/compile_options.h"
+#include "apps/load_and_run/measure/clock.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/compile/known_algorithms.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values for a model's inputs as text: MegEngine's JSON, literals, shapes, random numbers.
 #include "apps/cli/options/named_values.h"
-#include "apps/load_and_run/input_json.h"
-#include "apps/load_and_run/input_text.h"
+#include "apps/load_and_run/inputs/input_json.h"
+#include "apps/load_and_run/inputs/input_text.h"
 #include "libmge/base/error.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/mutate_bytes.h"

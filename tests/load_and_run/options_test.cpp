@@ -10,8 +10,8 @@
 #include <fstream>
 #include <thread>
 
-#include "apps/load_and_run/energy.h"
-#include "apps/load_and_run/input_json.h"
+#include "apps/load_and_run/inputs/input_json.h"
+#include "apps/load_and_run/measure/energy.h"
 #include "apps/load_and_run/options/device.h"
 #include "libmge/base/error.h"
 #include "libmge/device/cpu/affinity.h"

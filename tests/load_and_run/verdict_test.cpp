@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/verdict.h"
+#include "apps/load_and_run/measure/verdict.h"
 
 #include <gtest/gtest.h>
 

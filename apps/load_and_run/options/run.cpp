@@ -5,7 +5,7 @@
 
 #include "apps/cli/options/numbers.h"
 #include "apps/cli/options/output_option.h"
-#include "apps/load_and_run/verdict.h"
+#include "apps/load_and_run/measure/verdict.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/verdict.h"
+#include "apps/load_and_run/measure/verdict.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,8 +15,8 @@
 #include "apps/cli/output/json_number.h"
 #include "apps/cli/output/table.h"
 #include "apps/load_and_run/affinity.h"
+#include "apps/load_and_run/measure/rounds.h"
 #include "apps/load_and_run/report.h"
-#include "apps/load_and_run/rounds.h"
 #include "libmge/base/log.h"
 #include "libmge/base/number_text.h"
 #include "libmge/base/threads/threads.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/input_text.h"
+#include "apps/load_and_run/inputs/input_text.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/inputs.h"
+#include "apps/load_and_run/inputs/inputs.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,9 +11,9 @@
 #include "apps/cli/options/batch_size.h"
 #include "apps/cli/options/named_values.h"
 #include "apps/cli/output/fit_numbers.h"
-#include "apps/load_and_run/input_json.h"
-#include "apps/load_and_run/input_text.h"
-#include "apps/load_and_run/shapes.h"
+#include "apps/load_and_run/inputs/input_json.h"
+#include "apps/load_and_run/inputs/input_text.h"
+#include "apps/load_and_run/inputs/shapes.h"
 #include "libmge/base/error.h"
 #include "libmge/base/rethrow.h"
 #include "libmge/device/device.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/input_json.h"
+#include "apps/load_and_run/inputs/input_json.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/energy.h"
+#include "apps/load_and_run/measure/energy.h"
 
 #include <algorithm>
 #include <cerrno>

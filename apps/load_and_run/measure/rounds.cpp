@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/rounds.h"
+#include "apps/load_and_run/measure/rounds.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -13,8 +13,8 @@
 #include <cstring>
 #include <sstream>
 
-#include "apps/load_and_run/clock.h"
-#include "apps/load_and_run/measure.h"
+#include "apps/load_and_run/measure/clock.h"
+#include "apps/load_and_run/measure/measure.h"
 
 namespace mge::load_and_run {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/effects.h"
+#include "apps/load_and_run/measure/effects.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

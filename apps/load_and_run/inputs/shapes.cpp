@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/shapes.h"
+#include "apps/load_and_run/inputs/shapes.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/measure.h"
+#include "apps/load_and_run/measure/measure.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +12,8 @@
 
 #include "apps/cli/output/progress.h"
 #include "apps/load_and_run/affinity.h"
-#include "apps/load_and_run/clock.h"
-#include "apps/load_and_run/energy.h"
+#include "apps/load_and_run/measure/clock.h"
+#include "apps/load_and_run/measure/energy.h"
 #include "libmge/base/threads/first_failure.h"
 #include "libmge/base/threads/start_thread.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/load_and_run/clock.h"
+#include "apps/load_and_run/measure/clock.h"
 #include "apps/load_and_run/session.h"
 
 namespace mge::load_and_run {

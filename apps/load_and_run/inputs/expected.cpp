@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/expected.h"
+#include "apps/load_and_run/inputs/expected.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/turns.h"
+#include "apps/load_and_run/measure/turns.h"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/output/table.h"
-#include "apps/load_and_run/clock.h"
+#include "apps/load_and_run/measure/clock.h"
 
 namespace mge::load_and_run {
 namespace {
