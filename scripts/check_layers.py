@@ -10,6 +10,7 @@ compare the names of operators, nor write them: what is known about an operator,
 The fourth table gives each folder, or file, of the Python package its floor: a file may import its
 own folder and those on lower floors. Python files must not import each other in a cycle, be it
 inside of functions, and an import inside of a function has its reason in a comment beside it.
+No folder of sources has more than 45 files beside its subfolders.
 Prints each fault as file:line.
 """
 
@@ -17,6 +18,7 @@ import argparse
 import ast
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -36,6 +38,7 @@ COMPARISON = re.compile(
 )
 IMPORTS = ast.Import | ast.ImportFrom
 SUFFIXES = {".h", ".cpp", ".cu", ".inc"}
+MOST_FILES = 45
 UMBRELLAS = ("libmge/mge.h", "libmge/own_operators.h")
 
 
@@ -291,12 +294,23 @@ def check_python(root, floors):
     return faults
 
 
+def crowded_folders(root, files):
+    """Returns a fault for each folder with too many sources."""
+    counts = Counter(file.parent.relative_to(root).as_posix() for file in files)
+    return [
+        f"{folder}: {count} files, more than {MOST_FILES}; part them into subfolders"
+        for folder, count in counts.items()
+        if count > MOST_FILES
+    ]
+
+
 def check(root):
     """Returns a list of faults, each one line."""
     layers, bans, silences, floors = read_tables((root / "ARCHITECTURE.md").read_text())
     known = operators(root)
     faults = []
     files = [p for top in ("libmge", "apps", "python") for p in sorted((root / top).rglob("*"))]
+    faults += crowded_folders(root, [p for p in files if p.suffix in SUFFIXES | {".py"}])
     for file in files:
         if file.suffix not in SUFFIXES:
             continue

@@ -98,6 +98,17 @@ def test_faults_name_file_line_and_reason(faults, path, header, reason):
     assert reason in fault
 
 
+def test_folders_are_not_crowded(tree):
+    def faults(count):
+        names = [f"libmge/base/{i}.{suffix}" for i in range(count) for suffix in ("cpp", "txt")]
+        return check_layers.check(
+            tree({"ARCHITECTURE.md": ARCHITECTURE} | dict.fromkeys(names, ""))
+        )
+
+    assert faults(45) == []
+    assert faults(46) == ["libmge/base: 46 files, more than 45; part them into subfolders"]
+
+
 def test_text_without_tables_is_refused():
     with pytest.raises(ValueError, match="no section 'Layering'"):
         check_layers.read_tables("## Other\n")
