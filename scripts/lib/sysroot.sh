@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The sysroot for cross builds: Debian's packages for another architecture, and wheels for its Python, unpacked into a folder. apt works
-# with lists and a cache of its own, so the system's packages and sources stay as they are. Sourced, after progress.sh, packages.sh and
-# python_environment.sh.
+# The sysroot for cross builds: Debian's packages for another architecture, and wheels for its Python, unpacked into a folder. The
+# system's packages and sources stay as they are. Sourced, after progress.sh, packages.sh, python_environment.sh and debian_sources.sh.
 
 # make_arm64_sysroot FOLDER: downloads and unpacks what is missing. Does nothing if the folder holds the same packages.
 make_arm64_sysroot() {
@@ -12,21 +11,13 @@ make_arm64_sysroot() {
         return
     fi
     rm -rf "$folder"
-    mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$folder"
+    configure_apt "$state" "deb debian bookworm main" "deb debian-security bookworm-security main"
+    mkdir -p "$folder"
     : >"$state/status"
-    cat >"$state/sources.list" <<-END
-	deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main
-	deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian-security bookworm-security main
-	END
-    cat >"$state/apt.conf" <<-END
+    cat >>"$state/apt.conf" <<-END
 	APT::Architecture "arm64";
 	APT::Architectures { "arm64"; };
-	APT::Sandbox::User "$(id -un)";
-	Dir::Etc::sourcelist "$state/sources.list";
-	Dir::Etc::sourceparts "-";
 	Dir::State::status "$state/status";
-	Dir::State::lists "$state/lists";
-	Dir::Cache "$state/cache";
 	END
     say "downloading Debian's packages for arm64"
     APT_CONFIG=$state/apt.conf apt-get update -q
