@@ -84,6 +84,19 @@ ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const
     return g;
 }
 
+bool has_empty_window(const ConvGeometry& g) {
+    for (size_t axis : {0, 1})
+        for (int64_t o = 0; o < g.out[axis]; ++o) {
+            bool sees_pixel = false;
+            for (int64_t k = 0; k < g.kernel[axis]; ++k) {
+                int64_t at = o * g.stride[axis] - g.padding[axis] + k * g.dilation[axis];
+                sees_pixel = sees_pixel || (at >= 0 && at < g.in[axis]);
+            }
+            if (!sees_pixel) return true;
+        }
+    return false;
+}
+
 ConvGeometry forward_geometry(const Problem& p) {
     return conv_geometry(p.op, window_of(p.as<Conv2d::Params>()), p.inputs[0].shape, p.inputs[1].shape);
 }
