@@ -57,7 +57,7 @@ void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_
 }
 
 // The factors are numbers of bf16. The images are stored so, too, or as f32 and rounded by the algorithm.
-void expect_multiplies_in_tiles(const ConvCase& c, DType dtype) {
+void expect_channels_last(std::string_view name, const ConvCase& c, DType dtype) {
     const Layout layout = Layout::named("nhwc");
     auto rounded = [](const Shape& shape) {
         return ops::convert(random_tensor(shape, DType::bf16), {.dtype = DType::f32});
@@ -75,7 +75,6 @@ void expect_multiplies_in_tiles(const ConvCase& c, DType dtype) {
     Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
     problem.precision = Precision::relaxed;
     const Tensor expected = stored(by_reference<ops::Conv2d>(c.params, {x, weight, bias, residual}));
-    const std::string_view name = dtype == DType::bf16 ? "amx_tiles" : "bf16:amx_tiles";
     for (int threads : {1, 2}) {
         problem.threads = threads;
         auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
@@ -102,8 +101,30 @@ TEST(Conv2d, MultipliesBFloat16InTiles) {
         {{2, 16, 9, 11}, {24, 16, 3, 3}, {.padding = {1, 1}}},
         {{1, 36, 5, 33}, {144, 36, 1, 1}, {}},
     };
-    for (auto& c : cases)
-        for (DType dtype : {DType::bf16, DType::f32}) expect_multiplies_in_tiles(c, dtype);
+    for (auto& c : cases) {
+        expect_channels_last("amx_tiles", c, DType::bf16);
+        expect_channels_last("bf16:amx_tiles", c, DType::f32);
+    }
+}
+
+// Both windows and strides, tiles at all borders and inside, rows of several items, few and many channels.
+TEST(Conv2d, ConvolvesChannelsOfBFloat16) {
+    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "not used without matrix instructions";
+    auto depthwise = [](const Shape& x, int64_t window, int64_t stride, int64_t padding,
+                        Activation activation) {
+        return ConvCase{x,
+                        {x[1], 1, 1, window, window},
+                        {.stride = {stride, stride},
+                         .padding = {padding, padding},
+                         .groups = x[1],
+                         .activation = activation}};
+    };
+    for (auto& c : {depthwise({2, 32, 9, 19}, 3, 1, 1, Activation::relu6),
+                    depthwise({1, 16, 14, 14}, 3, 2, 1, Activation::none),
+                    depthwise({3, 48, 7, 7}, 5, 1, 2, Activation::hswish),
+                    depthwise({1, 96, 23, 40}, 5, 2, 0, Activation::relu),
+                    depthwise({1, 16, 1, 2}, 3, 1, 2, Activation::relu_keeps_nan)})
+        expect_channels_last("depthwise_halves", c, DType::bf16);
 }
 
 // Our own Winograd: borders, tiles beside the image's end, several strips, images that share one, odd numbers

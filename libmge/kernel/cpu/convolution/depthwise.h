@@ -4,11 +4,14 @@
 // height, width, block), weights in (channels / block, height, width, block); zeros fill the last blocks.
 // Some pixels of a row are summed in registers, and a column of x shared by several of them is read once; the
 // border needs no copy, because its columns are skipped.
+//
+// Images of bf16 have their channels last: (items, height, width, channels), with whole blocks of channels.
 
 #include <array>
 #include <cstdint>
 
 #include "libmge/kernel/activation.h"
+#include "libmge/tensor/dtype.h"
 
 namespace mge::cpu {
 
@@ -18,22 +21,32 @@ struct Depthwise {
     int64_t window, stride;
     Activation activation = Activation::none;
 
-    static bool has(int64_t window, int64_t stride);  // supported windows and strides
-    int64_t rows() const;                             // rows of y, which are independent work
+    static bool has(int64_t window, int64_t stride);           // supported windows and strides
+    int64_t rows() const;                                      // rows of y, which are independent work
+    int64_t rows_of_pixels() const { return items * out[0]; }  // the same of images of bf16
 };
-struct DepthwiseData {
-    const float *x, *weight;
-    const float *bias, *residual;  // may be null
-    float* y;
+template <class T>
+struct DepthwiseOperands {
+    const T* x;
+    const float* weight;
+    const float* bias;  // may be null, and so may the residual
+    const T* residual;
+    T* y;
 };
+using DepthwiseData = DepthwiseOperands<float>;
+using DepthwiseHalves = DepthwiseOperands<BFloat16>;
 
 // Rows [first, last) of y.
 void depthwise(const Depthwise& shape, const DepthwiseData& data, int64_t first, int64_t last);
+// Only with vectors of 512 bits.
+void depthwise(const Depthwise& shape, const DepthwiseHalves& data, int64_t first, int64_t last);
+inline constexpr int64_t depthwise_halves_block = 16;
 
 // Functions compiled once per instruction set.
 struct DepthwiseFunctions {
     int64_t (*count_rows)(const Depthwise&);
     void (*compute_rows)(const Depthwise&, const DepthwiseData&, int64_t, int64_t);
+    void (*compute_halves)(const Depthwise&, const DepthwiseHalves&, int64_t, int64_t);
 };
 
 }  // namespace mge::cpu

@@ -5,6 +5,7 @@
 //
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "hwy/highway.h"
@@ -12,6 +13,7 @@
 #include "libmge/kernel/cpu/convolution/depthwise.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/rows/channel_vectors-inl.h"
+#include "libmge/kernel/cpu/rows/round_half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -33,27 +35,48 @@ HWY_INLINE Vec finish(Activation activation, Vec y) {
     return activation == Activation::hswish ? hswish(y) : y;
 }
 
+HWY_INLINE Vec load(const float* x) { return hn::LoadU(Channels(), x); }
+HWY_INLINE void store(Vec y, float* to) { hn::StoreU(y, Channels(), to); }
+HWY_INLINE Vec load(const BFloat16* x) {
+    const hn::RebindToUnsigned<Channels> words;
+    const hn::Rebind<uint16_t, Channels> shorts;
+    const auto bits = hn::PromoteTo(words, hn::LoadU(shorts, reinterpret_cast<const uint16_t*>(x)));
+    return hn::BitCast(Channels(), hn::ShiftLeft<16>(bits));
+}
+HWY_INLINE void store(Vec y, BFloat16* to) { store_rounded(Channels(), y, to); }
+
+// From a pixel to its neighbour.
+template <class T>
+HWY_INLINE int64_t pixel_step(const Depthwise& s) {
+    return std::is_same_v<T, float> ? block : s.channels;
+}
+
 // Neighbouring pixels of a row of y, some channels of them.
+template <class T>
 struct Tile {
-    const float *x, *weight;  // the first pixel's window, as if it began in the first row of x
-    int64_t x_row;            // from row to row
-    int64_t first, last;      // columns of x that are in the image, relative to the first pixel's window
+    const T* x;  // the first pixel's window, as if it began in the first row of x
+    const float* weight;
+    int64_t x_row;        // from row to row
+    int64_t first, last;  // columns of x that are in the image, relative to the first pixel's window
     int64_t channel;
-    float* y;
+    T* y;
 };
 
 // R pixels of `count` rows of y, the first of which is `row`; Whole: all columns are in the image. Otherwise
 // at most a window without its last column is outside.
-template <int K, int S, int R, bool Whole>
-void compute(const Depthwise& s, const DepthwiseData& d, const Tile& t, int64_t row, int64_t count) {
+template <class T, int K, int S, int R, bool Whole>
+void compute(const Depthwise& s, const DepthwiseOperands<T>& d, const Tile<T>& t, int64_t row,
+             int64_t count) {
     const Channels f;
     constexpr int columns = (R - 1) * S + K;
-    const int64_t x_row = t.x_row, first = t.first, last = t.last, y_row = s.out[1] * block;
-    float* y = t.y;
+    const int64_t step = pixel_step<T>(s);
+    const int64_t x_row = t.x_row, first = t.first, last = t.last, y_row = s.out[1] * step;
+    T* y = t.y;
     for (int64_t above = row * S - s.padding[0]; count > 0; --count, above += S, y += y_row) {
         const int64_t first_row = std::clamp<int64_t>(-above, 0, K);
         const int64_t end_row = std::clamp<int64_t>(s.in[0] - above, first_row, K);
-        const float *x = t.x + (above + first_row) * x_row, *weight = t.weight + first_row * K * block;
+        const T* x = t.x + (above + first_row) * x_row;
+        const float* weight = t.weight + first_row * K * block;
         Vec sums[R];
         const Vec bias = load_bias(d.bias, t.channel, s.channels);
 #pragma GCC unroll 16
@@ -66,58 +89,70 @@ void compute(const Depthwise& s, const DepthwiseData& d, const Tile& t, int64_t 
             for (int c = 0; c < columns; ++c) {
                 const bool may_be_beside = !Whole && (c < K - 1 || c > columns - K);
                 if (may_be_beside && (c < first || c >= last)) continue;
-                const Vec column = hn::LoadU(f, x + c * block);
+                const Vec column = load(x + c * step);
 #pragma GCC unroll 8
                 for (int k = 0; k < K; ++k)
                     if (c >= k && (c - k) % S == 0 && (c - k) / S < R)
                         sums[(c - k) / S] = hn::MulAdd(column, window[k], sums[(c - k) / S]);
             }
         }
-        if (const float* residual = d.residual ? d.residual + (y - d.y) : nullptr)
+        if (const T* residual = d.residual ? d.residual + (y - d.y) : nullptr)
 #pragma GCC unroll 16
-            for (int r = 0; r < R; ++r) sums[r] = hn::Add(sums[r], hn::LoadU(f, residual + r * block));
+            for (int r = 0; r < R; ++r) sums[r] = hn::Add(sums[r], load(residual + r * step));
         const Activation activation = s.activation;
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) sums[r] = finish(activation, sums[r]);
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) hn::StoreU(sums[r], f, y + r * block);
+        for (int r = 0; r < R; ++r) store(sums[r], y + r * step);
     }
 }
 
-using Compute = void (*)(const Depthwise&, const DepthwiseData&, const Tile&, int64_t, int64_t);
-using ByPixels = std::array<std::array<Compute, 2>, max_pixels>;
-template <int K, int S, int... R>
-constexpr ByPixels compute_by_pixels(std::integer_sequence<int, R...>) {
-    return {{{compute<K, S, R + 1, false>, compute<K, S, R + 1, true>}...}};
+template <class T>
+using Compute = void (*)(const Depthwise&, const DepthwiseOperands<T>&, const Tile<T>&, int64_t, int64_t);
+template <class T>
+using ByPixels = std::array<std::array<Compute<T>, 2>, max_pixels>;
+template <class T, int K, int S, int... R>
+constexpr ByPixels<T> compute_by_pixels(std::integer_sequence<int, R...>) {
+    return {{{compute<T, K, S, R + 1, false>, compute<T, K, S, R + 1, true>}...}};
 }
-template <int K, int S>
-constexpr ByPixels computes = compute_by_pixels<K, S>(std::make_integer_sequence<int, max_pixels>());
+template <class T, int K, int S>
+constexpr ByPixels<T> computes = compute_by_pixels<T, K, S>(std::make_integer_sequence<int, max_pixels>());
 
-const ByPixels& computes_of(const Depthwise& s) {
-    if (s.window == 3) return s.stride == 1 ? computes<3, 1> : computes<3, 2>;
-    return s.stride == 1 ? computes<5, 1> : computes<5, 2>;
+template <class T>
+const ByPixels<T>& computes_of(const Depthwise& s) {
+    if (s.window == 3) return s.stride == 1 ? computes<T, 3, 1> : computes<T, 3, 2>;
+    return s.stride == 1 ? computes<T, 5, 1> : computes<T, 5, 2>;
 }
 
-// Neighbouring rows of a block of channels of y, in tiles that are as even as can be.
-void compute_rows(const Depthwise& s, const DepthwiseData& d, int64_t plane, int64_t row, int64_t count) {
-    const ByPixels& list = computes_of(s);
-    const int64_t channels = plane % blocks(s), width = s.out[1], tiles = ceil_div(width, max_pixels);
+// Calls fn(compute, begin, left, first, last) for tiles of a row that are as even as can be: they begin with
+// a pixel of y and a column of x, and see the columns from `first` to before `last`.
+template <class T, class Fn>
+HWY_INLINE void for_tiles(const Depthwise& s, Fn&& fn) {
+    const ByPixels<T>& list = computes_of<T>(s);
+    const int64_t width = s.out[1], tiles = ceil_div(width, max_pixels);
     const int64_t least = width / tiles, larger = width % tiles;
-    const float* x = d.x + plane * s.in[0] * s.in[1] * block;
-    const float* weight = d.weight + channels * s.window * s.window * block;
-    float* y = d.y + (plane * s.out[0] + row) * width * block;
     for (int64_t i = 0, begin = 0; i < tiles; ++i) {
         const int64_t pixels = least + (i < larger ? 1 : 0);
         const int64_t left = begin * s.stride - s.padding[1], columns = (pixels - 1) * s.stride + s.window;
         const int64_t first = std::max<int64_t>(-left, 0), last = std::min(s.in[1] - left, columns);
-        const Compute compute = list[size_t(pixels - 1)][first == 0 && last == columns];
+        fn(list[size_t(pixels - 1)][first == 0 && last == columns], begin, left, first, last);
+        begin += pixels;
+    }
+}
+
+// Neighbouring rows of a block of channels of y.
+void compute_rows(const Depthwise& s, const DepthwiseData& d, int64_t plane, int64_t row, int64_t count) {
+    const int64_t channels = plane % blocks(s);
+    const float* x = d.x + plane * s.in[0] * s.in[1] * block;
+    const float* weight = d.weight + channels * s.window * s.window * block;
+    float* y = d.y + (plane * s.out[0] + row) * s.out[1] * block;
+    for_tiles<float>(s, [&](auto compute, int64_t begin, int64_t left, int64_t first, int64_t last) {
         for (int64_t c = 0; c < block; c += lanes)
             compute(s, d,
                     {x + left * block + c, weight + c, s.in[1] * block, first, last, channels * block + c,
                      y + begin * block + c},
                     row, count);
-        begin += pixels;
-    }
+    });
 }
 
 void compute_all_rows(const Depthwise& s, const DepthwiseData& d, int64_t first, int64_t last) {
@@ -132,9 +167,37 @@ void compute_all_rows(const Depthwise& s, const DepthwiseData& d, int64_t first,
     }
 }
 
+#if HWY_TARGET <= HWY_AVX3
+
+// Neighbouring rows of y whose pixels of x are in the L1 cache for all of them.
+constexpr int64_t rows_together = 4;
+
+void compute_halves(const Depthwise& s, const DepthwiseHalves& d, int64_t begin_row, int64_t end_row) {
+    static_assert(lanes == depthwise_halves_block);
+    for (int64_t i = begin_row, count = 0; i < end_row; i += count) {
+        const int64_t item = i / s.out[0], row = i % s.out[0];
+        count = std::min({rows_together, s.out[0] - row, end_row - i});
+        const BFloat16* x = d.x + item * s.in[0] * s.in[1] * s.channels;
+        BFloat16* y = d.y + i * s.out[1] * s.channels;
+        for_tiles<BFloat16>(s, [&](auto compute, int64_t begin, int64_t left, int64_t first, int64_t last) {
+            for (int64_t c = 0; c < s.channels; c += block)
+                compute(s, d,
+                        {x + left * s.channels + c, d.weight + c * s.window * s.window, s.in[1] * s.channels,
+                         first, last, c, y + begin * s.channels + c},
+                        row, count);
+        });
+    }
+}
+
+#else
+
+constexpr auto compute_halves = nullptr;
+
+#endif
+
 }  // namespace
 
-DepthwiseFunctions depthwise_functions() { return {count_rows, compute_all_rows}; }
+DepthwiseFunctions depthwise_functions() { return {count_rows, compute_all_rows, compute_halves}; }
 
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -161,6 +224,9 @@ int64_t Depthwise::rows() const { return functions().count_rows(*this); }
 
 void depthwise(const Depthwise& shape, const DepthwiseData& data, int64_t first, int64_t last) {
     functions().compute_rows(shape, data, first, last);
+}
+void depthwise(const Depthwise& shape, const DepthwiseHalves& data, int64_t first, int64_t last) {
+    functions().compute_halves(shape, data, first, last);
 }
 
 }  // namespace mge::cpu

@@ -12,6 +12,8 @@ Algorithm disjoint_windows_conv2d_backward_data();
 // A window of each channel's own, with constant weights, on images in blocks of channels
 // (kernel/cpu/convolution/depthwise.h).
 Algorithm depthwise_conv2d();
+// The same on images of bf16 with their channels last.
+Algorithm depthwise_conv2d_of_halves();
 // On a GPU: any weights, images that are plain or have their channels last.
 Algorithm depthwise_conv2d_on_gpu();
 

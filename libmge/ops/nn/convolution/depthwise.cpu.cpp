@@ -6,6 +6,8 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
+#include "libmge/kernel/cpu/rows/half.h"
+#include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 
@@ -28,16 +30,36 @@ struct State {
     PartSizes parts;
 };
 
-Support supports(const Problem& p) {
-    if (auto support = has_constant_weights_of_f32(p); !support) return support;
-    if (cpu_isa() >= Isa::avx512) return {"not measured with vectors of 512 bits"};
-    auto g = forward_geometry(p);
+Support has_windows(const ConvGeometry& g) {
     if (g.groups == 1 || g.ic != 1 || g.oc != 1) return {"a window for each channel only"};
     const Pair one{1, 1};
     if (g.dilation != one || g.kernel[0] != g.kernel[1] || g.stride[0] != g.stride[1] ||
         !cpu::Depthwise::has(g.kernel[0], g.stride[0]))
         return {"windows of 3×3 and 5×5 with stride 1 or 2 only"};
     if (std::max(g.padding[0], g.padding[1]) >= g.kernel[0]) return {"less padding than the window only"};
+    return supported;
+}
+
+cpu::Depthwise shape_of(const ConvGeometry& g, const Problem& p) {
+    return {g.n,
+            g.groups,
+            {g.in[0], g.in[1]},
+            {g.out[0], g.out[1]},
+            {g.padding[0], g.padding[1]},
+            g.kernel[0],
+            g.stride[0],
+            p.as<Conv2d::Params>().activation};
+}
+
+PartSizes parts_of(const ConvGeometry& g, int threads, int64_t rows) {
+    return part_sizes(threads, rows, grain_multiplications / (g.multiplications() / rows + 1) + 1);
+}
+
+Support supports(const Problem& p) {
+    if (auto support = has_constant_weights_of_f32(p); !support) return support;
+    if (cpu_isa() >= Isa::avx512) return {"not measured with vectors of 512 bits"};
+    auto g = forward_geometry(p);
+    if (Support windows = has_windows(g); !windows) return windows;
     if (has_fast_library() && !is_faster_than_library(g, p.as<Conv2d::Params>().activation))
         return {"smaller images, or functions of exponentials, only"};
     return uses_channel_blocks(p);
@@ -49,18 +71,8 @@ Prepared prepare(const PrepareContext& context) {
     ConvGeometry weights = g;
     weights.oc = g.groups;
     auto [weight, packed] = pack_blocks(context, weights, channel_block());
-    State s{{g.n,
-             g.groups,
-             {g.in[0], g.in[1]},
-             {g.out[0], g.out[1]},
-             {g.padding[0], g.padding[1]},
-             g.kernel[0],
-             g.stride[0],
-             p.as<Conv2d::Params>().activation},
-            weight,
-            {}};
-    const int64_t rows = s.shape.rows(), of_row = g.multiplications() / rows + 1;
-    s.parts = part_sizes(p.threads, rows, grain_multiplications / of_row + 1);
+    State s{shape_of(g, p), weight, {}};
+    s.parts = parts_of(g, p.threads, s.shape.rows());
     return Prepared::make(std::move(s), 0, std::move(packed));
 }
 
@@ -73,8 +85,66 @@ void run(const Prepared& prepared, const Launch& launch) {
                      [&](int64_t first, int64_t last) { cpu::depthwise(s.shape, data, first, last); });
 }
 
+// --- images of bf16 with their channels last ---
+
+struct HalvesState {
+    cpu::Depthwise shape;
+    PackedValues<float> weight;
+    PartSizes parts;
+};
+
+Support supports_halves(const Problem& p) {
+    if (cpu_isa() < Isa::amx) return {"not measured without matrix instructions"};
+    const Layout nhwc = Layout::named("nhwc");
+    auto &x = p.inputs[0], &y = p.outputs[0];
+    if (!(x.layout == nhwc) || !(y.layout == nhwc) || (p.has_input(3) && !(p.inputs[3].layout == nhwc)))
+        return {"images in the layout nhwc only"};
+    for (auto specs : {p.inputs, p.outputs})
+        for (auto& spec : specs)
+            if (!spec.is_absent() && spec.dtype != DType::bf16) return {"bf16 only"};
+    if (!p.is_constant(1) || !p.inputs[1].layout.is_plain()) return {"constant plain weights only"};
+    if (x.numel() == 0 || y.numel() == 0) return {"an empty image"};
+    if (without_nan(p.as<Conv2d::Params>().activation) > Activation::hswish)
+        return {"another function for the activation"};
+    const auto g = forward_geometry(p);
+    if (g.groups % cpu::depthwise_halves_block != 0) return {"multiples of 16 channels only"};
+    return has_windows(g);
+}
+
+Prepared prepare_halves(const PrepareContext& context) {
+    auto& p = context.problem;
+    const auto g = forward_geometry(p);
+    constexpr int64_t block = cpu::depthwise_halves_block;
+    const int64_t taps = g.kernel[0] * g.kernel[1];
+    HalvesState s{shape_of(g, p), PackedValues<float>(g.groups * taps), {}};
+    s.parts = parts_of(g, p.threads, s.shape.rows_of_pixels());
+    auto* weight = static_cast<const BFloat16*>(context.constants[1]);
+    for (int64_t c = 0; c < g.groups; ++c)
+        for (int64_t tap = 0; tap < taps; ++tap)
+            s.weight.data()[(c / block * taps + tap) * block + c % block] = float(weight[c * taps + tap]);
+    PackedInputs packed{{s.weight.piece()}, 1u << 1};
+    const size_t bias = p.has_input(2) ? size_t(g.groups) * sizeof(float) : 0;
+    return Prepared::make(std::move(s), bias, std::move(packed));
+}
+
+void run_halves(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<HalvesState>();
+    float* bias = nullptr;
+    if (auto* halves = launch.in_if_given<BFloat16>(2)) {
+        bias = static_cast<float*>(launch.workspace);
+        cpu::halves_to_floats(halves, bias, s.shape.channels);
+    }
+    const cpu::DepthwiseHalves data{launch.in<BFloat16>(0), s.weight.data(), bias,
+                                    launch.in_if_given<BFloat16>(3), launch.out<BFloat16>(0)};
+    in_claimed_parts(launch.threads, s.shape.rows_of_pixels(), s.parts,
+                     [&](int64_t first, int64_t last) { cpu::depthwise(s.shape, data, first, last); });
+}
+
 }  // namespace
 
+Algorithm depthwise_conv2d_of_halves() {
+    return {"depthwise_halves", supports_halves, prepare_halves, run_halves};
+}
 Algorithm depthwise_conv2d() { return {"depthwise", supports, prepare, run}; }
 
 }  // namespace mge::ops
