@@ -29,10 +29,10 @@ void GraphReader::read_values(Graph& graph, const Values* values, const FileVect
         std::string where = text("value ", id);
         if (ids_[size_t(id)] != no_value)
             file_.fail(where, " is listed twice as an input, or as input and constant");
-        if (!input.shape_known()) file_.fail("input ", id, " has no shape");
         DeviceId device = file_.at(where, [&] { return device_of(input); });
         TensorSpec spec = spec_of(input, where);
-        auto dimensions = dimensions_of(input, spec.shape.rank(), where);
+        const int rank = spec.shape.is_known() ? spec.shape.rank() : 0;
+        auto dimensions = dimensions_of(input, rank, where);
         ids_[size_t(id)] = graph.add_input(spec, file_.string(input.name()), device, std::move(dimensions));
     }
 }

@@ -43,6 +43,7 @@ public:
         Model model;
         GraphReader reader(*this, tensors_, held_);
         model.graph = reader.read(*table_);
+        check_input_shapes(model.graph);
         read_origins(model.graph, reader.ids());
         read_test_cases(model);
         for (auto* entry : list(table_->metadata()))
@@ -153,6 +154,13 @@ private:
         if (index < 0 || size_t(index) >= tensors_.size())
             fail(where, ": tensor ", index, " of ", tensors_.size(), " does not exist");
         return tensors_[size_t(index)];
+    }
+
+    // Inputs of inner graphs may have shapes that only a run knows; those of the model may not.
+    void check_input_shapes(const Graph& graph) const {
+        for (ValueId id : graph.inputs())
+            if (!graph.value(id).spec.shape.is_known())
+                fail("input '", graph.value(id).name, "' has no shape");
     }
 
     void read_held_graphs() {

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from onnx_files import model_of, number, onnx, port, same_as_runtime
 
+from megengine.utils.comp_graph_tools import GraphInference
 from megengine.utils.network import Network
 
 load = importlib.import_module("megengine.onnx.reading").load
@@ -63,6 +64,25 @@ def test_loop_that_decides_its_last_step(tmp_path, limit, collects):
         weights.append(number("n", limit))
     path = model_of(nodes, LOOP_INPUTS[is_fixed:], outputs, tmp_path, initializers=weights)
     same_as_runtime(path, *inputs[is_fixed:])
+
+
+def test_the_collected_steps_of_a_loop_that_decides_its_last_one_are_stored(tmp_path):
+    body = summing_body(
+        node("ReduceSum", ["b"], ["sum"], keepdims=0),
+        node("Less", ["sum", "most"], ["on"]),
+        condition="on",
+    )
+    nodes = [
+        node("Identity", ["x"], ["start"]),
+        node("Loop", ["n", "", "start"], ["y", "all"], body=body),
+    ]
+    weights = [number("most", 40, np.float32), number("n", 3)]
+    path = model_of(nodes, LOOP_INPUTS[1:], LOOP_OUTPUTS, tmp_path, initializers=weights)
+    stored = tmp_path / "stored.mge"
+    Network.load(str(path)).dump(str(stored))
+    y, steps = GraphInference(str(stored)).run(np.float32([1, 2])).values()
+    np.testing.assert_array_equal(y, [4, 8])
+    np.testing.assert_array_equal(steps, [[1, 2], [2, 4], [4, 8]])
 
 
 def test_loop_with_growing_carried_value(tmp_path):
