@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arithmetic on open dimensions, as exporters write it, at several sizes against ONNX Runtime."""
 
+import importlib
+
 import numpy as np
 import pytest
 from onnx_files import load, model_of, number, onnx, port, same_as_runtime
@@ -299,3 +301,17 @@ def test_boxes_of_open_width(tmp_path):
     same_as_runtime(path, boxes, np.float32([[[0.9, 0.8, 0.7], [0.1, 0.2, 0.3]]]))
     with pytest.raises(RuntimeError, match="boxes"):
         load(path)(boxes[..., :3], np.ones((1, 1, 3), np.float32))
+
+
+def test_dimensions_without_a_name_stay_open_in_a_written_model(tmp_path):
+    nodes = [node("Add", ["a", "b"], ["sum"]), node("Relu", ["sum"], ["y"])]
+    inputs = [port("a", ["n", None, 3]), port("b", [None])]
+    path = model_of(nodes, inputs, [port("y", None)], tmp_path)
+    written = tmp_path / "written.onnx"
+    importlib.import_module("megengine")._mge.load(str(path)).write_onnx(str(written), 17)
+    a, b = written_dimensions = [
+        [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
+        for value in onnx.load(written).graph.input
+    ]
+    assert a[0] == "n" and isinstance(a[1], str) and a[2:] + b == [3, 3], written_dimensions
+    same_as_runtime(written, real(2, 5, 3), real(3))

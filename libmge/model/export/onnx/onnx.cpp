@@ -6,7 +6,6 @@
 
 #include "libmge/base/files/file.h"
 #include "libmge/base/number_text.h"
-#include "libmge/graph/dimension_sizes.h"
 #include "libmge/model/export/onnx/encode.h"
 #include "libmge/model/export/onnx/translation.h"
 #include "libmge/model/stored_options.h"
@@ -30,8 +29,8 @@ constexpr size_t most_problems = 20;  // that one error names
 ModelRecord translated(const Graph& graph, const std::string& name, int opset, OpenAxes open) {
     OpenInputs inputs = open_inputs(graph, open);
     bool is_closed = inputs.dimensions.empty();
-    OpenAxes fewer = open == OpenAxes::named ? OpenAxes::batch : OpenAxes::none;
-    if (open == OpenAxes::named && is_closed) return translated(graph, name, opset, fewer);
+    const auto fewer = OpenAxes(std::min(int(open) + 1, int(OpenAxes::none)));
+    if (open < OpenAxes::batch && is_closed) return translated(graph, name, opset, fewer);
     GraphWriter writer(opset);
     writer.record.name = name;
     Translation translation(writer, graph, inputs);
@@ -41,14 +40,19 @@ ModelRecord translated(const Graph& graph, const std::string& name, int opset, O
     return translated(graph, name, opset, fewer);
 }
 
+OpenAxes most_open_axes(const Model& model) {
+    if (has_const_shape(model)) return OpenAxes::none;
+    for (ValueId id : model.graph.inputs())
+        for (auto& dimension : model.graph.value(id).dimensions)
+            if (dimension.axis || !dimension.name.empty()) return OpenAxes::all;
+    return OpenAxes::batch;
+}
+
 ModelRecord translated(const Model& model, int opset, const std::string& name) {
     if (opset < least_onnx_opset || opset > largest_onnx_opset)
         throw_value_error("write_onnx", "operator set ", opset, " is not one of ", least_onnx_opset, " to ",
                           largest_onnx_opset);
-    OpenAxes open = has_const_shape(model)                 ? OpenAxes::none
-                    : dimension_names(model.graph).empty() ? OpenAxes::batch
-                                                           : OpenAxes::named;
-    ModelRecord record = translated(prepare_graph(model.graph), name, opset, open);
+    ModelRecord record = translated(prepare_graph(model.graph), name, opset, most_open_axes(model));
     record.metadata = model.metadata;
     if (record.batch) record.metadata[onnx_batch_key] = text(record.batch);
     return record;

@@ -28,6 +28,12 @@ struct OpenAxis {
     int64_t lower;  // the least size
 };
 
+// Dimensions without a name have sizes of their own, except for batches.
+std::string name_of(const Value& input, const OpenDimension* dimension, int axis) {
+    if (dimension && !dimension->name.empty()) return dimension->name;
+    return axis ? text(input.name, '_', axis) : batch_name;
+}
+
 std::vector<OpenAxis> open_axes(const Graph& graph, OpenAxes open) {
     std::vector<OpenAxis> axes;
     int64_t present = present_batch(graph);
@@ -36,13 +42,13 @@ std::vector<OpenAxis> open_axes(const Graph& graph, OpenAxes open) {
         auto& shape = input.spec.shape;
         auto add = [&](int axis) {
             auto* own = find_dimension(input.dimensions, axis);
-            axes.push_back({i, axis, own && !own->name.empty() ? own->name : batch_name,
-                            own ? std::max<int64_t>(own->bounds.lower, 1) : 1});
+            axes.push_back(
+                {i, axis, name_of(input, own, axis), own ? std::max<int64_t>(own->bounds.lower, 1) : 1});
         };
         if (open == OpenAxes::batch && shape.rank() > 0 && shape[0] == present && present) add(0);
-        if (open != OpenAxes::named) continue;
+        if (open > OpenAxes::named) continue;
         for (auto& d : input.dimensions)
-            if (d.axis < shape.rank() && (!d.axis || !d.name.empty())) add(d.axis);
+            if (d.axis < shape.rank() && (!d.axis || !d.name.empty() || open == OpenAxes::all)) add(d.axis);
     }
     return axes;
 }

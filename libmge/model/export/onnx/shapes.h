@@ -12,9 +12,9 @@
 
 namespace mge::to_onnx {
 
-// Which axes of the inputs are open: named dimensions, and first axes that are open without a name; all first
-// axes of the current batch size; none.
-enum class OpenAxes { named, batch, none };
+// Which axes of the inputs are open, from the most axes to the fewest: all open dimensions; named ones, and
+// first axes that are open without a name; all first axes of the current batch size; none.
+enum class OpenAxes { all, named, batch, none };
 
 // The shapes of a graph's inputs, where open sizes are symbols.
 struct OpenInputs {
