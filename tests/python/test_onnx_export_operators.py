@@ -148,6 +148,7 @@ CASES = (
         "clip": Case(lambda x: ops.clip(x, lower=-1, upper=1.5), X),
         "clip_below": Case(lambda x: ops.clip(x, lower=-1), X),
         "clip_integers": Case(lambda x: ops.clip(x, lower=-3, upper=4), whole(4, 6)),
+        "assert_equal": Case(lambda x: (ops.assert_equal(x, x), x * 2)[1], X),
         "convert": Case(lambda x: x.astype("int32"), X * 3),
         "convert_bool": Case(lambda x: x.astype("bool"), whole(4, 6, low=0, high=2)),
         "half": Case(lambda x: x.astype("float16") + 1, X, tolerance=2e-3),
