@@ -330,3 +330,10 @@ def test_checks_of_open_dimensions_are_not_written(tmp_path):
     )
     assert sizes == [["n", "s"]]
     same_as_runtime(written, real(2, 5))
+
+
+def test_axes_before_flattened_ones_stay_open_in_a_written_model(tmp_path):
+    nodes = [node("Flatten", ["x"], ["y"], axis=1)]
+    written, sizes = written_again(nodes, [port("x", ["n", 4, "h", "w"])], tmp_path)
+    assert sizes == [["n", 4, "h", "w"]]
+    same_as_runtime(written, real(2, 4, 3, 5))

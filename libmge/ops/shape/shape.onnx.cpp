@@ -81,9 +81,16 @@ Operands export_reshape_like(Site& s) {
 }
 
 Operands export_flatten(Site& s) {
-    auto target = target_of(s);
-    if (!target) unsupported("a shape that is known only at run time");
-    return {s.reshape(s.in(0), *target)};
+    if (auto target = target_of(s)) return {s.reshape(s.in(0), *target)};
+    constexpr int64_t same = 0, computed = -1;  // in the target of a Reshape
+    IntList target;
+    for (int i = 0; i < s.out_rank(); ++i) {
+        const bool is_same = s.rank(0) > i && s.shapes.is_same_extent(s.id(0), i, s.out_id(), i);
+        target.push_back(is_same ? same : s.shapes.extent(s.out_id(), i).value_or(computed));
+        if (!is_same && target.back() == 0) unsupported("open sizes beside a size of 0");
+    }
+    if (std::ranges::count(target, computed) > 1) unsupported("a shape that is known only at run time");
+    return {s.emit("Reshape", {s.in(0), s.integers(target)})};
 }
 
 Operands export_add_axis(Site& s) { return {s.unsqueeze(s.in(0), s.params<ops::AddAxis>().axes)}; }
