@@ -295,6 +295,18 @@ CASES = (
         "arange_batch": Case(
             lambda x: ops.arange(mge.Tensor(0), x.shape[0], dtype="int32"), X, op="arange"
         ),
+        "arange_reals": Case(
+            lambda x: x[0, :6] + ops.arange(mge.Tensor(0.0), mge.Tensor(3.0), mge.Tensor(0.5)),
+            real(4, 6),
+            fixed=True,
+            op="arange",
+        ),
+        "arange_reals_as_integers": Case(
+            lambda x: x[0, :6] + ops.arange(start=0, stop=3, step=0.5, dtype="int32"),
+            real(4, 6),
+            fixed=True,
+            op="arange",
+        ),
         "linspace": Case(lambda x: x + ops.linspace(start=-1, stop=3, num=6), real(4, 6)),
         "linspace_batch": Case(lambda x: F.linspace(0.0, 1.0, x.shape[0]), X),
         "eye": Case(lambda x: x + ops.eye(n=4, m=6), real(2, 4, 6)),

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <iterator>
+
 #include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/eye.h"
@@ -17,14 +20,21 @@ Operand counted_up(Site& s, const Operand& count) {
     return s.cast(all, DType::f32);
 }
 
-// In f32 as long as the result is not an integer, in int64 else.
+// True if all three numbers are integers: ONNX's Range counts in the dtype of its inputs.
+bool counts_in_integers(Site& s, const ops::Arange::Params& p) {
+    const double numbers[] = {p.start, p.stop, p.step};
+    for (size_t i = 0; i < std::size(numbers); ++i)
+        if (s.has(i) ? is_float(s.dtype(i)) : numbers[i] != std::trunc(numbers[i])) return false;
+    return !is_float(p.dtype);
+}
+
 Operands export_arange(Site& s) {
     auto& p = s.params<ops::Arange>();
-    DType computed = is_float(p.dtype) ? DType::f32 : DType::i64;
+    const DType computed = counts_in_integers(s, p) ? DType::i64 : DType::f32;
     auto bound = [&](size_t i, double otherwise) {
         if (!s.has(i)) return s.number(otherwise, computed);
-        Operand number = s.emit("Squeeze", {s.wide(i)});
-        return s.cast(number, DType::i64, computed);
+        if (is_float(s.dtype(i))) return s.emit("Squeeze", {s.cast(s.in(i), s.dtype(i), computed)});
+        return s.cast(s.emit("Squeeze", {s.wide(i)}), DType::i64, computed);
     };
     Operand all = s.emit("Range", {bound(0, p.start), bound(1, p.stop), bound(2, p.step)});
     return {s.cast(all, computed, p.dtype)};
