@@ -163,6 +163,20 @@ def test_a_float64_of_numpy_is_a_number_beside_tensors(dtype):
         x + np.array([0.5, 0.5])
 
 
+@pytest.mark.parametrize(
+    "unsigned, dtype, wanted",
+    [(u, f, f) for u in ("uint16", "uint32", "uint64") for f in ("float16", "float32")]
+    + [("uint16", i, "int32") for i in ("int8", "int16", "int32")],
+)
+def test_unsigned_integers_of_numpy_beside_tensors(unsigned, dtype, wanted):
+    x, numbers = mge.Tensor(np.array([1, 2, 3], dtype)), np.array([2, 3, 4], unsigned)
+    for y, sums in ((numbers, [3, 5, 7]), (numbers[0], [3, 4, 5])):
+        for result in (x + y, y + x):
+            assert result.dtype == wanted
+            np.testing.assert_array_equal(result.numpy(), sums)
+        np.testing.assert_array_equal((x == y).numpy(), x.numpy() == y)
+
+
 def test_an_array_of_a_traced_function_is_new_in_each_call():
     top = trace(lambda x: F.topk(x, 1)[0], symbolic=True)
     assert [top(SQUARE * k).tolist() for k in (1, 2, 3)] == [

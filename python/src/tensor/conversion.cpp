@@ -302,12 +302,14 @@ Tensor wrapped_int_tensor(PyObject* data, DType dtype, DeviceId device) {
 // An array beside tensors counts as a tensor. An array of a lower category takes their dtype.
 DType operand_dtype(PyArray_Descr* descr, DType other) {
     DType exact = exact_dtype(descr);
-    bool is_wide_int = descr->type_num == NPY_LONG || descr->type_num == NPY_LONGLONG;
+    bool is_wide_int = exact == DType::none && PyTypeNum_ISINTEGER(descr->type_num);
     if (is_wide_int && is_float(other) && other != DType::bf16) return other;
     if (exact == DType::none) throw_operand_dtype(descr, other);
     // NumPy's promotion of signed with unsigned, which tensors lack.
     if (exact == DType::u8 && other == DType::i8) return DType::i16;
     if (exact == DType::u8 && (other == DType::i16 || other == DType::i32)) return other;
+    if (exact == DType::u16 && (other == DType::i8 || other == DType::i16)) return DType::i32;
+    if (exact == DType::u16 && other == DType::i32) return other;
     if (category_of(exact) >= category_of(other)) return exact;
     return other == DType::bf16 ? DType::f32 : other;
 }
