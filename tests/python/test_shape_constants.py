@@ -52,6 +52,10 @@ def unrolled(x):
     return sum(x[i] for i in range(x.shape[0]))
 
 
+def plain(size, method):
+    return getattr(size, method)() if isinstance(size, mge.Tensor) else size
+
+
 class Pool(M.Module):
     def forward(self, x):
         return M.AvgPool2d((x.shape[2], x.shape[3]))(x)
@@ -69,6 +73,10 @@ CONSTANTS = {
     "grid": (lambda x: F.adaptive_avg_pool2d(x, x.shape[2] // 2), [2], [TALL]),
     "float": (lambda x: x.sum() / float(x.shape[0]), [2.0], [ONE]),
     "root": (lambda x: x / math.sqrt(x.shape[3]), [6.0], [NARROW]),
+    "item": (lambda x: x * plain(x.shape[0], "item"), [2], [ONE]),
+    "tolist": (lambda x: x * plain(x.shape[2], "tolist"), [4], [TALL]),
+    "numpy": (lambda x: x * float(plain(x.shape[3], "numpy")), [6], [NARROW]),
+    "scalar": (lambda x: x * np.float32(x.shape[0]), [2], [ONE]),
     "channels": (lambda x: x.reshape(-1, int(x.shape[1]) * 2), [3], []),
 }
 
@@ -91,6 +99,28 @@ def test_dump_reports_the_line_and_the_model_keeps_its_numbers(dumped, name, sym
                 model.run([x])
         else:
             np.testing.assert_allclose(model.run([x])[0].numpy(), function(x).numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "channels, read",
+    [
+        (lambda size: np.array(size)[1], [2, 3, 4, 6]),
+        (lambda size: plain(size, "numpy")[1], [2, 3, 4, 6]),
+        (lambda size: plain(size, "tolist")[1], [2, 3, 4, 6]),
+        (lambda size: size.item(1) if isinstance(size, mge.Tensor) else size[1], [3]),
+    ],
+)
+def test_dump_reports_lists_of_sizes_which_the_model_does_not_check(dumped, channels, read):
+    def function(x):
+        return x.reshape(x.shape[0], -1) * int(channels(x.shape))
+
+    model, (message,) = dumped(recorded(function, RECORDED))
+    assert f"numbers, which are constants of the model: {read} at {__file__}" in message
+    assert message.endswith("lists of numbers are not checked")
+    for shape in (RECORDED, TALL, ONE):
+        np.testing.assert_array_equal(
+            model.run([F.ones(shape)])[0].numpy(), function(F.ones(shape))
+        )
 
 
 def test_options_of_dump_do_not_hide_it(dumped):

@@ -215,9 +215,12 @@ def _warn_of_numbers(constants, input_names: list[str]) -> None:
     names = sorted({input_names[at] for constant in constants for at in constant.arguments})
     numbers = ", ".join(f"{constant.value} at {constant.place}" for constant in constants[:5])
     more = f" and {len(constants) - 5} more" if len(constants) > 5 else ""
+    has_lists = any(isinstance(constant.value, list) for constant in constants)
+    unchecked = "; lists of numbers are not checked" if has_lists else ""
     warnings.warn(
         f"[dump] the function turned shapes of {', '.join(names)} into numbers, which are"
-        f" constants of the model: {numbers}{more}. The model refuses shapes that give others",
+        f" constants of the model: {numbers}{more}."
+        f" The model refuses shapes that give others{unchecked}",
         stacklevel=3,
     )
 

@@ -4,10 +4,13 @@
 Also which shapes the function turned into numbers, and where.
 """
 
+import math
 import os
 import sys
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from .. import _mge
 from ..tensor import Tensor
@@ -15,14 +18,14 @@ from ..tensor import Tensor
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-_Number = TypeVar("_Number", int, float)
+_Read = TypeVar("_Read", int, float, list, np.ndarray)
 
 
 class ShapeConstant(NamedTuple):
-    """A number that the recorded function took from the shapes of arguments."""
+    """Numbers that the recorded function took from the shapes of arguments."""
 
     arguments: tuple[int, ...]  # by number
-    value: int | float
+    value: int | float | list
     place: str  # "file:line" of the code that calls this package
 
 
@@ -55,23 +58,26 @@ class RecordedNames:
         """Subsequent operators belong to the module of this path."""
         self.scopes.append((self._trace.step_count, path))
 
-    def noted(self, tensor: Tensor, read: Callable[[], _Number]) -> _Number:
-        """Reads a number. One that depends on the arguments' shapes is recorded, and models refuse
-        shapes for which it is another.
+    def noted(self, tensor: Tensor, read: Callable[[], _Read]) -> _Read:
+        """Reads numbers. Those that depend on the arguments' shapes are recorded. Models refuse
+        shapes for which a single one is another; which of several the function uses is unknown.
 
         Args:
-            tensor: the value of the function that the number is.
-            read: gives the number.
+            tensor: the value of the function that is read.
+            read: gives a number, an array or a list.
         """
         is_kept = self._has_constants and tensor._is_symbolic
         arguments = tuple(_mge.shape_arguments(tensor)) if is_kept else ()
         value = read()
         if arguments:
-            constant = ShapeConstant(arguments, value, _place_of_caller())
+            array, is_one = np.asarray(value), math.prod(tensor._tuple_shape) == 1
+            plain = array.item() if is_one else array.reshape(-1).tolist()
+            constant = ShapeConstant(arguments, plain, _place_of_caller())
             if constant not in self.shape_constants:
                 self.shape_constants.append(constant)
-            place = os.path.basename(constant.place)  # models do not contain paths
-            _mge.keep_value(tensor, f"{value} at {place} is a constant of the model")
+            if is_one:
+                place = os.path.basename(constant.place)  # models do not contain paths
+                _mge.keep_value(tensor, f"{plain} at {place} is a constant of the model")
         return value
 
     def add(self, tensors, path: str) -> None:

@@ -273,11 +273,18 @@ PyObject* new_result() {
     return PyObject_Init(self, result_class);
 }
 
+// Reads a value of a trace by the method of the class, which takes note of shapes that become numbers.
+void numpy_by_method(PyObject* self) {
+    Reference array(PyObject_CallMethod(self, "numpy", nullptr));
+    if (!array) throw PythonError{};
+}
+
 // A read-only view of the memory that numpy() shows.
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->obj = nullptr;
     return guarded(
         [&] {
+            if (value_of(self).is_symbolic()) numpy_by_method(self);
             auto& value = concrete_value(self);
             bool has_format = value.dtype() != DType::bf16 && !meaning(self);
             if (!has_format || (flags & PyBUF_WRITABLE)) {
