@@ -5,7 +5,9 @@
 // Some pixels of a row are summed in registers, and a column of x shared by several of them is read once; the
 // border needs no copy, because its columns are skipped.
 //
-// Images of bf16 have their channels last: (items, height, width, channels), with whole blocks of channels.
+// Images of bf16 have their channels last: (items, height, width, channels), with whole vectors of channels.
+// Two vectors are 32 channels, first those with even numbers, and in this order are the weights: (channels /
+// 32, height, width, 32). The last 16 channels may be a block of their own.
 
 #include <array>
 #include <cstdint>
@@ -29,8 +31,7 @@ template <class T>
 struct DepthwiseOperands {
     const T* x;
     const float* weight;
-    const float* bias;  // may be null, and so may the residual
-    const T* residual;
+    const T *bias, *residual;  // may be null
     T* y;
 };
 using DepthwiseData = DepthwiseOperands<float>;

@@ -35,15 +35,47 @@ HWY_INLINE Vec finish(Activation activation, Vec y) {
     return activation == Activation::hswish ? hswish(y) : y;
 }
 
-HWY_INLINE Vec load(const float* x) { return hn::LoadU(Channels(), x); }
-HWY_INLINE void store(Vec y, float* to) { hn::StoreU(y, Channels(), to); }
-HWY_INLINE Vec load(const BFloat16* x) {
-    const hn::RebindToUnsigned<Channels> words;
+// A vector of channels; or of bf16 two: those with even numbers, and the others.
+HWY_INLINE void load(const float* x, Vec (&y)[1]) { y[0] = hn::LoadU(Channels(), x); }
+HWY_INLINE void store(const Vec (&y)[1], float* to) { hn::StoreU(y[0], Channels(), to); }
+
+#if HWY_TARGET <= HWY_AVX3
+
+using Words = hn::RebindToUnsigned<Channels>;
+
+HWY_INLINE void load(const BFloat16* x, Vec (&y)[1]) {
     const hn::Rebind<uint16_t, Channels> shorts;
-    const auto bits = hn::PromoteTo(words, hn::LoadU(shorts, reinterpret_cast<const uint16_t*>(x)));
-    return hn::BitCast(Channels(), hn::ShiftLeft<16>(bits));
+    const auto bits = hn::PromoteTo(Words(), hn::LoadU(shorts, reinterpret_cast<const uint16_t*>(x)));
+    y[0] = hn::BitCast(Channels(), hn::ShiftLeft<16>(bits));
 }
-HWY_INLINE void store(Vec y, BFloat16* to) { store_rounded(Channels(), y, to); }
+HWY_INLINE void load(const BFloat16* x, Vec (&y)[2]) {
+    const auto bits = hn::BitCast(
+        Words(), hn::LoadU(hn::Repartition<uint16_t, Words>(), reinterpret_cast<const uint16_t*>(x)));
+    y[0] = hn::BitCast(Channels(), hn::ShiftLeft<16>(bits));
+    y[1] = hn::BitCast(Channels(), hn::And(bits, hn::Set(Words(), 0xffff0000)));
+}
+HWY_INLINE void store(const Vec (&y)[1], BFloat16* to) { store_rounded(Channels(), y[0], to); }
+// To nearest. NaN stays NaN: the lower half of its bits is 0, because it comes from bf16 or an operation.
+HWY_INLINE void store(const Vec (&y)[2], BFloat16* to) {
+    const hn::Repartition<uint16_t, Words> shorts;
+    const auto half = hn::Set(Words(), 0x8000);
+    const auto even = hn::ShiftRight<16>(hn::Add(hn::BitCast(Words(), y[0]), half));
+    const auto odd = hn::Add(hn::BitCast(Words(), y[1]), half);
+    hn::StoreU(hn::OddEven(hn::BitCast(shorts, odd), hn::BitCast(shorts, even)), shorts,
+               reinterpret_cast<uint16_t*>(to));
+}
+
+#endif
+
+template <int V>
+HWY_INLINE void load_bias(const DepthwiseData& d, int64_t channel, int64_t channels, Vec (&y)[V]) {
+    y[0] = load_bias(d.bias, channel, channels);
+}
+template <int V>
+HWY_INLINE void load_bias(const DepthwiseHalves& d, int64_t channel, int64_t, Vec (&y)[V]) {
+    if (d.bias) return load(d.bias + channel, y);
+    for (Vec& zero : y) zero = hn::Zero(Channels());
+}
 
 // From a pixel to its neighbour.
 template <class T>
@@ -62,13 +94,13 @@ struct Tile {
     T* y;
 };
 
-// R pixels of `count` rows of y, the first of which is `row`; Whole: all columns are in the image. Otherwise
-// at most a window without its last column is outside.
-template <class T, int K, int S, int R, bool Whole>
+// R pixels of `count` rows of y, the first of which is `row`, in V vectors each; Whole: all columns are in
+// the image. Otherwise at most a window without its last column is outside.
+template <class T, int V, int K, int S, int R, bool Whole>
 void compute(const Depthwise& s, const DepthwiseOperands<T>& d, const Tile<T>& t, int64_t row,
              int64_t count) {
-    const Channels f;
     constexpr int columns = (R - 1) * S + K;
+    constexpr int64_t weights = V * block;
     const int64_t step = pixel_step<T>(s);
     const int64_t x_row = t.x_row, first = t.first, last = t.last, y_row = s.out[1] * step;
     T* y = t.y;
@@ -76,32 +108,47 @@ void compute(const Depthwise& s, const DepthwiseOperands<T>& d, const Tile<T>& t
         const int64_t first_row = std::clamp<int64_t>(-above, 0, K);
         const int64_t end_row = std::clamp<int64_t>(s.in[0] - above, first_row, K);
         const T* x = t.x + (above + first_row) * x_row;
-        const float* weight = t.weight + first_row * K * block;
-        Vec sums[R];
-        const Vec bias = load_bias(d.bias, t.channel, s.channels);
+        const float* weight = t.weight + first_row * K * weights;
+        Vec sums[R][V], bias[V];
+        load_bias(d, t.channel, s.channels, bias);
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) sums[r] = bias;
-        for (int64_t rest = end_row - first_row; rest > 0; --rest, x += x_row, weight += K * block) {
-            Vec window[K];
+        for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+            for (int v = 0; v < V; ++v) sums[r][v] = bias[v];
+        for (int64_t rest = end_row - first_row; rest > 0; --rest, x += x_row, weight += K * weights) {
+            Vec window[K][V];
 #pragma GCC unroll 8
-            for (int k = 0; k < K; ++k) window[k] = hn::LoadU(f, weight + k * block);
+            for (int k = 0; k < K; ++k)
+#pragma GCC unroll 2
+                for (int v = 0; v < V; ++v)
+                    window[k][v] = hn::LoadU(Channels(), weight + k * weights + v * lanes);
 #pragma GCC unroll 32
             for (int c = 0; c < columns; ++c) {
                 const bool may_be_beside = !Whole && (c < K - 1 || c > columns - K);
                 if (may_be_beside && (c < first || c >= last)) continue;
-                const Vec column = load(x + c * step);
+                Vec column[V];
+                load(x + c * step, column);
 #pragma GCC unroll 8
                 for (int k = 0; k < K; ++k)
                     if (c >= k && (c - k) % S == 0 && (c - k) / S < R)
-                        sums[(c - k) / S] = hn::MulAdd(column, window[k], sums[(c - k) / S]);
+#pragma GCC unroll 2
+                        for (int v = 0; v < V; ++v)
+                            sums[(c - k) / S][v] = hn::MulAdd(column[v], window[k][v], sums[(c - k) / S][v]);
             }
         }
         if (const T* residual = d.residual ? d.residual + (y - d.y) : nullptr)
 #pragma GCC unroll 16
-            for (int r = 0; r < R; ++r) sums[r] = hn::Add(sums[r], load(residual + r * step));
+            for (int r = 0; r < R; ++r) {
+                Vec added[V];
+                load(residual + r * step, added);
+#pragma GCC unroll 2
+                for (int v = 0; v < V; ++v) sums[r][v] = hn::Add(sums[r][v], added[v]);
+            }
         const Activation activation = s.activation;
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) sums[r] = finish(activation, sums[r]);
+        for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+            for (int v = 0; v < V; ++v) sums[r][v] = finish(activation, sums[r][v]);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) store(sums[r], y + r * step);
     }
@@ -111,24 +158,24 @@ template <class T>
 using Compute = void (*)(const Depthwise&, const DepthwiseOperands<T>&, const Tile<T>&, int64_t, int64_t);
 template <class T>
 using ByPixels = std::array<std::array<Compute<T>, 2>, max_pixels>;
-template <class T, int K, int S, int... R>
+template <class T, int V, int K, int S, int... R>
 constexpr ByPixels<T> compute_by_pixels(std::integer_sequence<int, R...>) {
-    return {{{compute<T, K, S, R + 1, false>, compute<T, K, S, R + 1, true>}...}};
+    return {{{compute<T, V, K, S, R + 1, false>, compute<T, V, K, S, R + 1, true>}...}};
 }
-template <class T, int K, int S>
-constexpr ByPixels<T> computes = compute_by_pixels<T, K, S>(std::make_integer_sequence<int, max_pixels>());
+template <class T, int V, int K, int S>
+constexpr ByPixels<T> computes = compute_by_pixels<T, V, K, S>(std::make_integer_sequence<int, max_pixels>());
 
-template <class T>
+template <class T, int V>
 const ByPixels<T>& computes_of(const Depthwise& s) {
-    if (s.window == 3) return s.stride == 1 ? computes<T, 3, 1> : computes<T, 3, 2>;
-    return s.stride == 1 ? computes<T, 5, 1> : computes<T, 5, 2>;
+    if (s.window == 3) return s.stride == 1 ? computes<T, V, 3, 1> : computes<T, V, 3, 2>;
+    return s.stride == 1 ? computes<T, V, 5, 1> : computes<T, V, 5, 2>;
 }
 
 // Calls fn(compute, begin, left, first, last) for tiles of a row that are as even as can be: they begin with
 // a pixel of y and a column of x, and see the columns from `first` to before `last`.
-template <class T, class Fn>
+template <class T, int V = 1, class Fn>
 HWY_INLINE void for_tiles(const Depthwise& s, Fn&& fn) {
-    const ByPixels<T>& list = computes_of<T>(s);
+    const ByPixels<T>& list = computes_of<T, V>(s);
     const int64_t width = s.out[1], tiles = ceil_div(width, max_pixels);
     const int64_t least = width / tiles, larger = width % tiles;
     for (int64_t i = 0, begin = 0; i < tiles; ++i) {
@@ -172,20 +219,31 @@ void compute_all_rows(const Depthwise& s, const DepthwiseData& d, int64_t first,
 // Neighbouring rows of y whose pixels of x are in the L1 cache for all of them.
 constexpr int64_t rows_together = 4;
 
-void compute_halves(const Depthwise& s, const DepthwiseHalves& d, int64_t begin_row, int64_t end_row) {
+// Channels from `first_channel` on in blocks of V vectors; returns the end of the last one.
+template <int V>
+int64_t compute_blocks(const Depthwise& s, const DepthwiseHalves& d, int64_t i, int64_t count,
+                       int64_t first_channel) {
+    constexpr int64_t together = V * lanes;
+    const int64_t item = i / s.out[0], row = i % s.out[0];
+    const int64_t end = first_channel + (s.channels - first_channel) / together * together;
+    const BFloat16* x = d.x + item * s.in[0] * s.in[1] * s.channels;
+    BFloat16* y = d.y + i * s.out[1] * s.channels;
+    for_tiles<BFloat16, V>(s, [&](auto compute, int64_t begin, int64_t left, int64_t first, int64_t last) {
+        for (int64_t c = first_channel; c < end; c += together)
+            compute(s, d,
+                    {x + left * s.channels + c, d.weight + c * s.window * s.window, s.in[1] * s.channels,
+                     first, last, c, y + begin * s.channels + c},
+                    row, count);
+    });
+    return end;
+}
+
+void compute_halves(const Depthwise& s, const DepthwiseHalves& d, int64_t first, int64_t last) {
     static_assert(lanes == depthwise_halves_block);
-    for (int64_t i = begin_row, count = 0; i < end_row; i += count) {
-        const int64_t item = i / s.out[0], row = i % s.out[0];
-        count = std::min({rows_together, s.out[0] - row, end_row - i});
-        const BFloat16* x = d.x + item * s.in[0] * s.in[1] * s.channels;
-        BFloat16* y = d.y + i * s.out[1] * s.channels;
-        for_tiles<BFloat16>(s, [&](auto compute, int64_t begin, int64_t left, int64_t first, int64_t last) {
-            for (int64_t c = 0; c < s.channels; c += block)
-                compute(s, d,
-                        {x + left * s.channels + c, d.weight + c * s.window * s.window, s.in[1] * s.channels,
-                         first, last, c, y + begin * s.channels + c},
-                        row, count);
-        });
+    for (int64_t i = first, count = 0; i < last; i += count) {
+        count = std::min({rows_together, s.out[0] - i % s.out[0], last - i});
+        const int64_t end = compute_blocks<2>(s, d, i, count, 0);
+        if (end < s.channels) compute_blocks<1>(s, d, i, count, end);
     }
 }
 

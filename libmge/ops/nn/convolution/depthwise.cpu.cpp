@@ -6,7 +6,6 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
-#include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
@@ -114,27 +113,25 @@ Support supports_halves(const Problem& p) {
 Prepared prepare_halves(const PrepareContext& context) {
     auto& p = context.problem;
     const auto g = forward_geometry(p);
-    constexpr int64_t block = cpu::depthwise_halves_block;
+    constexpr int64_t vector = cpu::depthwise_halves_block, pair = 2 * vector;
     const int64_t taps = g.kernel[0] * g.kernel[1];
     HalvesState s{shape_of(g, p), PackedValues<float>(g.groups * taps), {}};
     s.parts = parts_of(g, p.threads, s.shape.rows_of_pixels());
     auto* weight = static_cast<const BFloat16*>(context.constants[1]);
-    for (int64_t c = 0; c < g.groups; ++c)
+    for (int64_t c = 0; c < g.groups; ++c) {
+        const int64_t first = c / pair * pair, i = c - first;
+        const bool is_paired = first + pair <= g.groups;
+        float* to = s.weight.data() + first * taps + (is_paired ? i % 2 * vector + i / 2 : i);
         for (int64_t tap = 0; tap < taps; ++tap)
-            s.weight.data()[(c / block * taps + tap) * block + c % block] = float(weight[c * taps + tap]);
+            to[tap * (is_paired ? pair : vector)] = float(weight[c * taps + tap]);
+    }
     PackedInputs packed{{s.weight.piece()}, 1u << 1};
-    const size_t bias = p.has_input(2) ? size_t(g.groups) * sizeof(float) : 0;
-    return Prepared::make(std::move(s), bias, std::move(packed));
+    return Prepared::make(std::move(s), 0, std::move(packed));
 }
 
 void run_halves(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<HalvesState>();
-    float* bias = nullptr;
-    if (auto* halves = launch.in_if_given<BFloat16>(2)) {
-        bias = static_cast<float*>(launch.workspace);
-        cpu::halves_to_floats(halves, bias, s.shape.channels);
-    }
-    const cpu::DepthwiseHalves data{launch.in<BFloat16>(0), s.weight.data(), bias,
+    const cpu::DepthwiseHalves data{launch.in<BFloat16>(0), s.weight.data(), launch.in_if_given<BFloat16>(2),
                                     launch.in_if_given<BFloat16>(3), launch.out<BFloat16>(0)};
     in_claimed_parts(launch.threads, s.shape.rows_of_pixels(), s.parts,
                      [&](int64_t first, int64_t last) { cpu::depthwise(s.shape, data, first, last); });
