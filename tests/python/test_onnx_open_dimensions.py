@@ -337,3 +337,17 @@ def test_axes_before_flattened_ones_stay_open_in_a_written_model(tmp_path):
     written, sizes = written_again(nodes, [port("x", ["n", 4, "h", "w"])], tmp_path)
     assert sizes == [["n", 4, "h", "w"]]
     same_as_runtime(written, real(2, 4, 3, 5))
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+def test_sides_of_transposed_convolutions_stay_open_in_a_written_model(padding, tmp_path):
+    how = {"strides": [2, 2], "pads": [1, 0, 1, 0], "output_padding": [padding, 1]}
+    nodes = [node("ConvTranspose", ["x", "w"], ["y"], **how)]
+    written, sizes = written_again(
+        nodes,
+        [port("x", ["n", 2, "h", "w"])],
+        tmp_path,
+        initializers=[number("w", real(2, 3, 3, 3), np.float32)],
+    )
+    assert sizes == [["n", 2, "h", "w"]]
+    same_as_runtime(written, real(2, 2, 5, 4))

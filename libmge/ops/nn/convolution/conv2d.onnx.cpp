@@ -34,13 +34,15 @@ Operands export_conv2d_backward_data(Site& s) {
     auto& p = s.params<ops::Conv2dBackwardData>();
     if (!is_float(s.dtype())) unsupported("images of ", s.dtype());
     Shape weight = s.fixed_shape(0);
+    if (s.rank(1) != 4 || s.out_rank() != 4) unsupported("images of other ranks");
     IntList more;
     for (int i = 0; i < 2; ++i) {
         auto k = size_t(i);
-        auto size = s.shapes.extent(s.out_id(), 2 + i);
-        if (!size) unsupported("a size that is known only at run time");
         int64_t window_size = (weight[weight.rank() - 2 + i] - 1) * p.dilation[k] + 1;
-        more.push_back(*size - ((s.extent(1, 2 + i) - 1) * p.stride[k] + window_size - 2 * p.padding[k]));
+        Extent least = (s.spec(1).shape.extent(2 + i) - 1) * p.stride[k] + window_size - 2 * p.padding[k];
+        Extent surplus = s.out().shape.extent(2 + i) - least;
+        if (!surplus.is_number()) unsupported("a size that is known only at run time");
+        more.push_back(surplus.number());
     }
     Attributes attributes = window(p);
     attributes.push_back({"output_padding", more});
