@@ -158,6 +158,24 @@ def test_draws_follow_the_shapes_of_traced_parameters(symbolic, size, front):
         assert shapes == [(*front, n, m)] * 3 + [(*front, m)]
 
 
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_orders_follow_the_rows_of_a_traced_tensor(symbolic):
+    def reordered(x):
+        rows = x * 1
+        mge.random.shuffle(rows)
+        return rows, mge.random.permutation(x), x[mge.random.permutation(x.shape[0])]
+
+    traced = mge.jit.trace(reordered, symbolic=symbolic)
+    for n in (4, 4, 3, 6):
+        x = mge.Tensor(np.arange(2.0 * n).reshape(n, 2))
+        mge.random.seed(n)
+        found = [rows.numpy() for rows in traced(x)]
+        mge.random.seed(n)
+        for rows, wanted in zip(found, reordered(x), strict=True):
+            np.testing.assert_array_equal(rows, wanted.numpy())
+            np.testing.assert_array_equal(np.sort(rows, axis=0), x.numpy())
+
+
 def test_stream_accepts_parameters_on_its_device_only():
     stream = RNG(seed=1, device="cpu1")
     assert stream.gamma(2.0, size=(3,)).device == "cpu1"

@@ -32,6 +32,13 @@ int64_t most_numbers(DType dtype) {
 
 }  // namespace
 
+Permutation::Params Permutation::resolve(const Params& p, std::span<const Tensor> values) {
+    if (values.empty() || !values[0]) return p;
+    IntList count = host_values(values[0]);
+    if (count.size() != 1) throw_value_error(name, "count must be one number, got ", count.size());
+    return {count[0], p.dtype};
+}
+
 TensorSpecs Permutation::infer(const Params& p, Specs in) {
     check_random_state(name, in[0]);
     if (p.n < 0 || p.n > most_numbers(p.dtype))

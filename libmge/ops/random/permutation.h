@@ -10,7 +10,7 @@ struct Permutation {
     static constexpr auto doc =
         "The numbers 0 … n - 1 in random order. All orders are equally likely "
         "(Fisher-Yates shuffle).";
-    static constexpr auto inputs = names("state");
+    static constexpr auto inputs = names("state", host("count"));
     static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     struct Params {
@@ -18,11 +18,12 @@ struct Permutation {
         DType dtype = DType::i32;
     };
     static constexpr auto fields = field_list(
-        field<&Params::n>("n", "Number of elements; 0 or more."),
+        field<&Params::n>("n", "Number of elements, 0 or more; replaced by `count` if it is given."),
         field<&Params::dtype>("dtype", "Dtype of the result, which must represent n - 1 exactly."));
     static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, Specs);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Permutation> permutation{};

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _mge
 from ..core.operands import beside, is_whole
 from ..core.random_turn import keep_turn, turn
-from ..core.tensor.extents import extents_follow
+from ..core.tensor.extents import extent, extents_follow
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
 
@@ -156,7 +156,8 @@ class RNG:
         """The numbers below ``n``, or the rows of a Tensor, in random order.
 
         Args:
-            n: how many, or the Tensor; one of rank 0 is a single row, not a count.
+            n: how many, or the Tensor; one of rank 0 is a single row, not a count, except for a
+                size in a trace (``x.shape[0]``).
             dtype: dtype of the numbers.
         Returns:
             Vector of n numbers, or a Tensor of the shape of ``n`` on its device.
@@ -166,9 +167,11 @@ class RNG:
             >>> default_rng.permutation(3).shape
             (3,)
         """
+        if isinstance(n, Tensor) and not n.ndim and _mge.shape_arguments(n):
+            return _mge.ops.permutation(self._next_state(), n, dtype=dtype)
         if isinstance(n, Tensor):
             n = n if n.ndim else _mge.ops.reshape(n, shape=[1])
-            order = _mge.ops.permutation(self._next_state(n), n=n._tuple_shape[0], dtype="int32")
+            order = _mge.ops.permutation(self._next_state(n), extent(n, 0))
             if order.device != n.device:  # the stream's device
                 order = order.to(n.device)
             return _mge.ops.take(n, order, axes=[0])

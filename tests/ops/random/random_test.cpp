@@ -99,6 +99,8 @@ TEST(Random, RunsInEveryMode) {
     InputSpec target{.shape = {2}, .dtype = DType::i32, .values = {3, 5}};
     check_op<ops::Uniform>({}, {seed, target});
     check_op<ops::Permutation>({.n = 100}, {seed});
+    InputSpec count{.shape = {1}, .dtype = DType::i32, .values = {5}};
+    check_op<ops::Permutation>({}, {seed, count});
 }
 
 TEST(Permutation, ContainsEachNumberOnce) {
@@ -110,6 +112,11 @@ TEST(Permutation, ContainsEachNumberOnce) {
     }
     EXPECT_EQ(ops::permutation(state(3), {.n = 0}).shape(), (Shape{0}));
     EXPECT_THAT(values_of(ops::permutation(state(3), {.n = 1})), testing::ElementsAre(0));
+    EXPECT_EQ(values_of(ops::permutation(state(3), make_tensor(DType::i32, {1}, {7}), {.n = 0})),
+              values_of(ops::permutation(state(3), {.n = 7})));
+    expect_user_error(ErrorClass::value, "[permutation] count must be one number, got 2", [] {
+        ops::permutation(state(3), make_tensor(DType::i32, {2}, {7, 8}), {.n = 0});
+    });
 }
 
 TEST(Permutation, EveryOrderIsEquallyLikely) {
