@@ -2,32 +2,10 @@
 #pragma once
 // Convolutions of random sizes, among them windows larger than the image, margins larger than the window and
 // steps beyond it.
-#include <random>
-#include <vector>
-
 #include "libmge/ops/nn/convolution/conv2d.h"
-#include "tests/harness/nightly.h"
+#include "tests/ops/random_problem.h"
 
 namespace mge::test {
-
-// Numbers of random problems.
-inline int random_cases() { return is_nightly() ? 3000 : 60; }
-
-class Choice {
-public:
-    explicit Choice(int seed) : random_(unsigned(seed)) {}
-    int64_t between(int64_t least, int64_t most) {
-        return std::uniform_int_distribution<int64_t>(least, most)(random_);
-    }
-    template <class T>
-    T of(const std::vector<T>& values) {
-        return values[size_t(between(0, int64_t(values.size()) - 1))];
-    }
-    bool flip() { return between(0, 1); }
-
-private:
-    std::mt19937 random_;
-};
 
 struct Axis {
     int64_t size, window, stride, padding, dilation;

@@ -10,12 +10,6 @@
 namespace mge::test {
 namespace {
 
-TensorSpecs specs_of(const Tensors& tensors) {
-    TensorSpecs specs;
-    for (auto& t : tensors) specs.push_back(t ? t.spec() : TensorSpec{DType::none, {}, {}});
-    return specs;
-}
-
 // All candidates for operands in the layouts `layouts`, the last one that of the result.
 template <class Op>
 void expect_all_alike(const typename Op::Params& params, const Tensors& plain,
@@ -23,8 +17,7 @@ void expect_all_alike(const typename Op::Params& params, const Tensors& plain,
                       int64_t reduction, Precision precision = Precision::strict) {
     TensorSpecs plain_specs = specs_of(plain), outputs = Op::infer(params, plain_specs);
     Problem reference{Op::name, &params, Op::info.fields, plain_specs, outputs};
-    Tensor expected = run_candidate(
-        list_candidates(find_kernels(Op::info, default_device()), reference).back(), reference, plain)[0];
+    Tensor expected = by_reference(Op::info, reference, plain)[0];
     Tensors inputs = plain;
     for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && !layouts[i].empty()) inputs[i] = reordered(inputs[i], Layout::named(layouts[i]));
@@ -33,11 +26,9 @@ void expect_all_alike(const typename Op::Params& params, const Tensors& plain,
     Problem problem{Op::name, &params, Op::info.fields, specs, outputs, constant};
     problem.threads = threads;
     problem.precision = precision;
-    for (auto& named : list_candidates(find_kernels(Op::info, default_device()), problem)) {
-        Tensor y = run_candidate(named, problem, inputs)[0];
-        expect_close(layouts.back().empty() ? y : reordered(y, {}), expected, reduction, 4,
-                     text(problem.key(), " by ", named.candidate.name));
-    }
+    for_each_algorithm(Op::info, problem, inputs, [&](const Tensors& y, const std::string& what) {
+        expect_close(layouts.back().empty() ? y[0] : reordered(y[0], {}), expected, reduction, 4, what);
+    });
 }
 
 TEST(RandomWindows, Convolutions) {
@@ -49,12 +40,7 @@ TEST(RandomWindows, Convolutions) {
                                    Activation::hswish, Activation::silu, Activation::sigmoid});
         DType dtype = choice.of<DType>({DType::f32, DType::f32, DType::f32, DType::f16, DType::bf16});
         Precision precision = choice.of<Precision>({Precision::strict, Precision::relaxed, Precision::fast});
-        // Products of such numbers are exact in bf16.
-        auto rounded = [&](const Shape& size) {
-            Tensor t = random_tensor(size, precision == Precision::strict ? dtype : DType::bf16);
-            return ops::convert(t, {.dtype = dtype});
-        };
-        Tensor x = rounded(c.x), weight = rounded(c.weight);
+        Tensor x = random_factors(c.x, dtype, precision), weight = random_factors(c.weight, dtype, precision);
         TensorSpec two[] = {x.spec(), weight.spec()};
         Shape shape = ops::Conv2d::infer(c.params, two)[0].shape;
         Tensors plain{x, weight};

@@ -79,35 +79,28 @@ RandomProblem random_problem(Choice& choice) {
     return r;
 }
 
-TensorSpecs specs_of(const Tensors& tensors) {
-    TensorSpecs specs;
-    for (auto& t : tensors) specs.push_back(t ? t.spec() : TensorSpec{});
-    return specs;
-}
-
 TEST(RandomConvolutions, AllAlgorithmsGiveTheSameBits) {
-    auto kernels = find_kernels(Conv::info, default_device());
     for (int seed = 0; seed < random_cases(); ++seed) {
         Choice choice(seed);
         RandomProblem r = random_problem(choice);
         TensorSpecs plain = specs_of(r.inputs), outputs = Conv::infer(r.params, plain);
-        Problem reference{Conv::name, &r.params, Conv::info.fields, plain, outputs};
-        Tensor expected = run_candidate(list_candidates(kernels, reference).back(), reference, r.inputs)[0];
+        Problem problem{Conv::name, &r.params, Conv::info.fields, plain, outputs};
+        Tensor expected = by_reference(Conv::info, problem, r.inputs)[0];
         for (Layout layout : {Layout(), Layout::named("nhwc")}) {
             Tensors inputs = r.inputs;
             for (size_t i : {Conv::x, Conv::residual})
                 if (inputs[i]) inputs[i] = reordered(inputs[i], layout);
             TensorSpecs specs = specs_of(inputs);
             outputs[0].layout = layout;
-            Problem problem{Conv::name, &r.params, Conv::info.fields, specs, outputs};
+            problem.inputs = specs;
             problem.constant_inputs = choice.flip() ? ~(1u << Conv::x | 1u << Conv::residual) : 0;
             problem.threads = int(choice.between(1, 3));
-            for (auto& named : list_candidates(kernels, problem)) {
-                Tensor y = reordered(run_candidate(named, problem, inputs)[0], {});
-                ASSERT_EQ(std::memcmp(y.data(), expected.data(), y.spec().bytes()), 0)
-                    << "seed " << seed << ": " << problem.key() << " by " << named.candidate.name;
-            }
+            for_each_algorithm(Conv::info, problem, inputs, [&](const Tensors& got, const std::string& what) {
+                Tensor y = reordered(got[0], {});
+                ASSERT_EQ(std::memcmp(y.data(), expected.data(), y.spec().bytes()), 0) << what;
+            });
         }
+        if (testing::Test::HasFailure()) FAIL() << "seed " << seed;
     }
 }
 
