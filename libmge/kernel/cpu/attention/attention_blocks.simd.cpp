@@ -29,8 +29,6 @@ constexpr int64_t panel = vector_units.panel;
 
 template <class Q>
 constexpr AttentionUnits units = vector_units;
-template <>
-constexpr AttentionUnits units<BFloat16> = tile_units;
 
 // --- packing ---
 
@@ -57,6 +55,9 @@ struct FactorRows {
 };
 
 #if HWY_TARGET <= HWY_AVX3  // as processors with tiles have
+
+template <>
+constexpr AttentionUnits units<BFloat16> = tile_units;
 
 void copy_halves(const BFloat16* from, int64_t n, BFloat16* to) { std::copy_n(from, n, to); }
 void copy_halves(const float* from, int64_t n, BFloat16* to) { floats_to_halves(from, to, n); }
@@ -193,7 +194,9 @@ void add_product(const FactorRows<BFloat16>& a, const BFloat16* b, int64_t depth
 // --- forward ---
 
 HWY_INLINE void store(Simd x, float* to) { x.store(to); }
+#if HWY_TARGET <= HWY_AVX3
 HWY_INLINE void store(Simd x, BFloat16* to) { store_rounded(F32(), x.v, to); }
+#endif
 
 template <class V>
 void scale_row(const float* x, V* y, int64_t n, float factor) {
