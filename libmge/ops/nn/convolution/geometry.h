@@ -32,7 +32,7 @@ MGE_API Shape conv_shape(std::string_view who, const ConvWindow& window, const S
 MGE_API ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const Shape& x,
                                    const Shape& weight);
 
-// Whether a window of the result lies on padding alone.
+// Whether a window of the result is on padding alone.
 MGE_API bool has_empty_window(const ConvGeometry& geometry);
 
 // From the specs of any of the three operators' problems.
