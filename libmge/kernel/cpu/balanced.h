@@ -4,7 +4,6 @@
 // its processor for a while, or has a slower one, leaves parts of its share to those that are ready.
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -18,22 +17,7 @@ inline constexpr int most_balanced_threads = 64;
 
 // As in_parts, but calls fn(thread, begin, end) several times, with parts of at least `grain`. On a quiet
 // machine a thread gets the same parts as the last time, which are in its caches.
-template <class Fn>
-void in_balanced_parts(int threads, int64_t n, int64_t grain, Fn&& fn) {
-    const int64_t each = threads <= 1 ? 1 : std::min(parts_of_thread, n / (grain * threads));
-    if (each <= 1 || threads > most_balanced_threads) return in_parts(threads, n, grain, fn);
-    const int64_t parts = each * threads;
-    std::array<std::atomic<int64_t>, most_balanced_threads> taken{};  // taken parts of each thread's own
-    in_parts(threads, threads, 1, [&](int thread, int64_t, int64_t) {
-        for (int i = 0; i < threads; ++i) {
-            const int owner = (thread + i) % threads;
-            const int64_t first = each * owner, end = first + each;
-            auto take = [&] { return first + taken[size_t(owner)].fetch_add(1, std::memory_order_relaxed); };
-            for (int64_t part = take(); part < end; part = take())
-                fn(thread, n * part / parts, n * (part + 1) / parts);
-        }
-    });
-}
+void in_balanced_parts(int threads, int64_t n, int64_t grain, const PartBody& fn);
 
 // Sizes of the parts that a thread takes: at the start, and the minimum.
 struct PartSizes {
@@ -74,21 +58,6 @@ private:
 
 // Calls fn(begin, end) with parts of [0, n), n below 2^31. Each thread starts with its own share and then
 // helps the others. A part is computed identically by any thread.
-template <class Fn>
-void in_claimed_parts(int threads, int64_t n, const PartSizes& sizes, Fn&& fn) {
-    if (threads <= 1 || n < 2 * sizes.least || threads > most_balanced_threads) {
-        return par_for(threads, n, sizes.least, [&](int64_t begin, int64_t end) {
-            for (; begin < end; begin += sizes.most) fn(begin, std::min(begin + sizes.most, end));
-        });
-    }
-    std::array<ClaimedRange, most_balanced_threads> ranges;
-    for (int i = 0; i < threads; ++i) ranges[size_t(i)].set(n * i / threads, n * (i + 1) / threads);
-    in_parts(threads, threads, 1, [&](int thread, int64_t, int64_t) {
-        for (int i = 0; i < threads; ++i) {
-            int64_t begin = 0, end = 0;
-            while (ranges[size_t((thread + i) % threads)].take(i == 0, sizes, begin, end)) fn(begin, end);
-        }
-    });
-}
+void in_claimed_parts(int threads, int64_t n, const PartSizes& sizes, const RangeBody& fn);
 
 }  // namespace mge

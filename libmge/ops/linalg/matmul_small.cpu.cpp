@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include "libmge/kernel/cpu/activate.h"

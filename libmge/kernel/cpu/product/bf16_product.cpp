@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/product/bf16_product.h"
 
+#include <algorithm>
+
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
 #include "libmge/tensor/dtype.h"

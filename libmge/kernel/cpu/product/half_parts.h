@@ -2,6 +2,8 @@
 #pragma once
 // The division of a product of halves among threads.
 
+#include <algorithm>
+
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/product/half_product.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/product/row_times_weight.h"
 
+#include <algorithm>
+
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"

@@ -200,8 +200,7 @@ public:
     int64_t count() const { return pass_.outer * pieces_ * tiles_; }
     int64_t size() const { return std::max<int64_t>(1, rows_ * columns_); }
 
-    // Compiled once, though in_parts() has three calls.
-    [[gnu::noinline]] void reduce(int part, int64_t begin, int64_t end) const {
+    void reduce(int part, int64_t begin, int64_t end) const {
         if (pieces_ == 1 && tiles_ == 1 && size() <= longest_read) return reduce_small(part, begin, end);
         for (int64_t unit = begin; unit < end; ++unit) reduce_unit(part, unit);
     }

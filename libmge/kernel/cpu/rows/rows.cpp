@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/rows/rows.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "libmge/kernel/cpu/parallel.h"

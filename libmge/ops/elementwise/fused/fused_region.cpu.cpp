@@ -2,6 +2,7 @@
 // The reduction is the one of kernel/cpu/reduce/reduce.h, which asks for its elements piece by piece; the
 // program computes each piece when it is asked for. So a region gives the same bits as its operators one by
 // one.
+#include <algorithm>
 #include <cstring>
 
 #include "libmge/kernel/cpu/parallel.h"

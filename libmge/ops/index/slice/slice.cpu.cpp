@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/slice/slice.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "libmge/kernel/cpu/copy_algorithms.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "libmge/kernel/cpu/convolution/disjoint_windows.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/small.h"
 
+#include <algorithm>
+
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/convolution/small_convolution.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"

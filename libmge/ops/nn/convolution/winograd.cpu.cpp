@@ -5,6 +5,7 @@
 // one for the weight has kernels of its own (winograd_weight.h).
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "libmge/device/cpu/cpu_device.h"

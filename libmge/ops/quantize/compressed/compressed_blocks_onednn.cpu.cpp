@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/compressed/compressed_blocks-inl.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 

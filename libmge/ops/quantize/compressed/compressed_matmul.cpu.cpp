@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/compressed/compressed_matmul.h"
 
+#include <algorithm>
+
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/compressed_rows.h"
 #include "libmge/kernel/plain_layouts.h"
