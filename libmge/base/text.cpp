@@ -32,16 +32,36 @@ void restart_stream(TextStream& stream) {
     stream.fill(' ');
 }
 
+// A stream that its thread keeps for the next text: constructing one takes longer than writing most texts,
+// and compiling a graph writes thousands (keys of the fast-run cache, labels).
+class PooledStream {
+public:
+    PooledStream()
+        : stream_(is_ended || kept.count == 0 ? new TextStream : kept.streams[--kept.count].release()) {}
+    ~PooledStream() {
+        std::unique_ptr<TextStream> stream(stream_);
+        if (is_ended || kept.count == most_kept || stream->view().size() > longest_kept) return;
+        restart_stream(*stream);
+        kept.streams[kept.count++] = std::move(stream);
+    }
+    PooledStream(const PooledStream&) = delete;
+    PooledStream& operator=(const PooledStream&) = delete;
+    TextStream& operator*() { return *stream_; }
+
+private:
+    TextStream* stream_;
+};
+
 }  // namespace
 
-PooledStream::PooledStream()
-    : stream_(is_ended || kept.count == 0 ? new TextStream : kept.streams[--kept.count].release()) {}
+void TextPart::write_characters(std::ostream& stream, const void* value) {
+    stream << static_cast<const char*>(value);
+}
 
-PooledStream::~PooledStream() {
-    std::unique_ptr<TextStream> stream(stream_);
-    if (is_ended || kept.count == most_kept || stream->view().size() > longest_kept) return;
-    restart_stream(*stream);
-    kept.streams[kept.count++] = std::move(stream);
+std::string join_text(std::initializer_list<TextPart> parts) {
+    PooledStream stream;
+    for (const TextPart& part : parts) part.write(*stream);
+    return std::string((*stream).view());
 }
 
 }  // namespace mge

@@ -2,6 +2,7 @@
 #pragma once
 // Texts made of parts, each with its operator<<.
 
+#include <initializer_list>
 #include <locale>
 #include <sstream>
 #include <string>
@@ -20,27 +21,33 @@ public:
     }
 };
 
-// A stream that its thread keeps for the next text: constructing one takes longer than writing most texts,
-// and compiling a graph writes thousands (keys of the fast-run cache, labels).
-class MGE_API PooledStream {
+// One part of a text: a value that outlives the text's expression, and the function that writes its type.
+class TextPart {
 public:
-    PooledStream();
-    ~PooledStream();
-    PooledStream(const PooledStream&) = delete;
-    PooledStream& operator=(const PooledStream&) = delete;
-    std::ostream& operator*() { return *stream_; }
-    std::string text() const { return std::string(stream_->view()); }
+    template <class T>
+    TextPart(const T& value) : value_(&value), write_(&write<T>) {}
+    // For literals: one function for all of their lengths.
+    TextPart(const char* value) : value_(value), write_(&write_characters) {}
+    void write(std::ostream& stream) const { write_(stream, value_); }
 
 private:
-    TextStream* stream_;
+    template <class T>
+    static void write(std::ostream& stream, const void* value) {
+        stream << *static_cast<const T*>(value);
+    }
+    MGE_API static void write_characters(std::ostream& stream, const void* value);
+
+    const void* value_;
+    void (*write_)(std::ostream& stream, const void* value);
 };
 
-// text("axis ", 7, " of ", shape): everything that has operator<<, joined.
+MGE_API std::string join_text(std::initializer_list<TextPart> parts);
+
+// text("axis ", 7, " of ", shape): everything that has operator<<, joined. The parts have lost their types
+// where they are joined: most texts have a combination of types of their own, and each would be a function.
 template <class... Args>
 std::string text(const Args&... args) {
-    PooledStream stream;
-    (*stream << ... << args);
-    return stream.text();
+    return join_text({args...});
 }
 
 }  // namespace mge

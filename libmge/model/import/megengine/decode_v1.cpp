@@ -5,7 +5,7 @@
 #include <flatbuffers/flatbuffers.h>
 #include <xxhash.h>
 
-#include <iomanip>
+#include <charconv>
 #include <unordered_map>
 
 #include "libmge/base/number_text.h"
@@ -20,6 +20,11 @@ constexpr uint32_t magic = 0x4342474d, compatible_magic = 0x5342474d;  // "MGBC"
 constexpr uint64_t type_seed = 20160701;
 constexpr int highest_suffix = 5;
 constexpr size_t operator_bytes_v1 = 48;
+
+std::string hexadecimal(uint64_t value) {
+    char digits[16];
+    return {digits, std::to_chars(digits, std::end(digits), value, 16).ptr};
+}
 
 uint64_t type_hash(const std::string& name) {
     uint64_t hash = XXH64(name.data(), name.size(), type_seed);
@@ -128,9 +133,8 @@ private:
         charge(operator_bytes_v1);
         OperatorRecord record;
         auto type = types_by_hash().find(op.type_id());
-        record.type = type != types_by_hash().end()
-                          ? type->second
-                          : text("unknown type 0x", std::hex, op.type_id(), std::dec);
+        record.type =
+            type != types_by_hash().end() ? type->second : text("unknown type 0x", hexadecimal(op.type_id()));
         record.name = name(op.name());
         record.param_type = op.param_type();
         record.param = op.param();
