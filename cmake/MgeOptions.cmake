@@ -57,6 +57,8 @@ target_compile_options(mge_flags INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}=)
 # GCC collects garbage whenever 128 MiB have doubled. Sources here need up to 460 MiB, which costs 8 % of compile time.
 target_compile_options(mge_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)
+# GCC's <cmath> includes this header with Bessel functions and the like, and instantiates them in each source: 0.06 s.
+target_compile_definitions(mge_flags INTERFACE _GLIBCXX_BITS_SPECFUN_H)
 if(MGE_SANITIZE)
   target_compile_options(mge_flags INTERFACE -fsanitize=${MGE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   target_link_options(mge_flags INTERFACE -fsanitize=${MGE_SANITIZE})
