@@ -73,7 +73,7 @@ add_arm64_python_packages() {
     local folder=$1 stamp=$1/.python-packages site=$1/usr/local/lib/python3.11/dist-packages
     local wanted minor platforms=(--platform manylinux2014_aarch64)
     wanted=$("$venv_python" scripts/lib/requirements.py "$2")
-    if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then
+    if [ -f "$stamp" ] && ! grep --quiet --invert-match --line-regexp --fixed-strings --file="$stamp" <<<"$wanted"; then
         say "all $(wc -l <<<"$wanted") Python packages of the sysroot are there"
         return
     fi
