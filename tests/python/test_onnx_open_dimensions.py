@@ -351,3 +351,15 @@ def test_sides_of_transposed_convolutions_stay_open_in_a_written_model(padding, 
     )
     assert sizes == [["n", 2, "h", "w"]]
     same_as_runtime(written, real(2, 2, 5, 4))
+
+
+@pytest.mark.parametrize(
+    ("op", "opset"), [("InstanceNormalization", 17), ("GroupNormalization", 21)]
+)
+def test_the_scale_of_a_normalisation_gives_an_open_number_of_channels(op, opset, tmp_path):
+    how = {"num_groups": 2} if op == "GroupNormalization" else {}
+    nodes = [node(op, ["x", "scale", "bias"], ["y"], **how)]
+    weights = [number(name, real(4), np.float32) for name in ("scale", "bias")]
+    inputs, outputs = [port("x", ["n", "c", "s"])], [port("y", None)]
+    path = model_of(nodes, inputs, outputs, tmp_path, initializers=weights, opset=opset)
+    same_as_runtime(path, real(2, 4, 5))

@@ -89,6 +89,7 @@ Tensors import_instance_norm(const Site& site) {
     require_channels(site);
     site.attributes.integers("consumed_inputs");
     auto channels = find_extent(site.in(0), 1);
+    if (!channels) channels = find_extent(site.in(1), 0);
     if (!channels) unsupported("an open number of channels");
     return {ops::group_norm(
         site.in(0), site.in(1), site.in(2),
@@ -100,13 +101,15 @@ Tensors import_group_norm(const Site& site) {
     require_channels(site);
     site.attributes.integer("stash_type", 1);
     int64_t groups = site.attributes.integer("num_groups", 1);
+    const bool is_per_channel = site.opset >= 21;
     auto channels = find_extent(site.in(0), 1);
+    if (!channels && is_per_channel) channels = find_extent(site.in(1), 0);
     if (!channels) unsupported("an open number of channels");
     if (groups < 1 || *channels % groups)
         invalid("its ", counted(groups, "group"), " do not divide ", counted(*channels, "channel"));
     double epsilon = site.attributes.number("epsilon", usual_epsilon);
     auto per_channel = [&](const Tensor& t) {
-        if (site.opset >= 21) return t;
+        if (is_per_channel) return t;
         Tensor ones = as_dtype(vector_of(IntList(size_t(*channels / groups), 1)), t.dtype());
         return ops::reshape(ops::mul(ops::add_axis(t, {.axes = {1}}), ones), {.shape = {-1}});
     };
