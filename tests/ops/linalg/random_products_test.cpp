@@ -11,7 +11,7 @@ namespace {
 struct RandomProduct {
     Shape a, b;
     ops::Matmul::Params params;
-    int64_t length;  // of its sums
+    int64_t terms;  // in each of its sums
 };
 
 // A matrix, or several whose number is 1 or that of other operands.
@@ -60,7 +60,7 @@ TEST(RandomProducts, AllAlgorithmsAgree) {
         problem.precision = precision;
         problem.constant_inputs = choice.of<uint32_t>({0, 1, 2, 2, 6, 6});
         for_each_algorithm(op, problem, inputs, [&](const Tensors& got, const std::string& what) {
-            expect_close(got[0], expected, r.length, 4, what);
+            expect_close(got[0], expected, r.terms, 4, what);
         });
         if (testing::Test::HasFailure()) FAIL() << "seed " << seed;
     }
