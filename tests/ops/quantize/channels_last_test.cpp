@@ -18,6 +18,7 @@
 #include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/run_candidate.h"
+#include "tests/ops/nn/images.h"
 
 namespace mge::test {
 namespace {
@@ -32,14 +33,6 @@ Tensor random_steps(const Shape& shape, DType dtype) {
     std::vector<double> values(size_t(shape.numel()));
     for (auto& v : values) v = uniform(random);
     return make_tensor(dtype, shape, values);
-}
-
-Tensor reordered(const Tensor& x, const Layout& layout) {
-    ops::Reorder::Params params{layout.name()};
-    TensorSpec from = x.spec(), to{x.dtype(), x.shape(), layout};
-    Problem problem{ops::Reorder::name, &params, ops::Reorder::info.fields, {&from, 1}, {&to, 1}};
-    auto candidates = list_candidates(find_kernels(ops::Reorder::info, default_device()), problem);
-    return run_candidate(candidates.back(), problem, {x})[0];
 }
 
 struct Case {
@@ -193,9 +186,9 @@ int compare(const Case& c, const Form& form, int threads, const char* layout = "
     auto kernels = find_kernels(Conv::info, default_device());
     auto reference = list_candidates(kernels, problem(plain, y)).back();
     Tensor expected = run_candidate(reference, problem(plain, y), inputs)[0];
-    expected = reordered(expected, y_laid_out.layout);
+    expected = reordered(expected, y_laid_out.layout, true);
     for (size_t i : {size_t(Conv::x), size_t(Conv::residual)})
-        if (inputs[i]) inputs[i] = reordered(inputs[i], y_laid_out.layout);
+        if (inputs[i]) inputs[i] = reordered(inputs[i], y_laid_out.layout, true);
     for (auto& t : inputs) laid_out.push_back(t ? t.spec() : TensorSpec{});
     int count = 0;
     for (auto& named : list_candidates(kernels, problem(laid_out, y_laid_out))) {

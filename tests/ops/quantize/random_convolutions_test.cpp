@@ -10,7 +10,7 @@
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "tests/harness/check_op.h"
-#include "tests/harness/run_candidate.h"
+#include "tests/ops/nn/images.h"
 #include "tests/ops/random_convolution.h"
 
 namespace mge::test {
@@ -30,14 +30,6 @@ Tensor random_scales(Choice& choice, int64_t count, double most) {
     std::vector<double> values(static_cast<size_t>(count));
     for (auto& v : values) v = most * double(choice.between(1, 100)) / 100;
     return make_tensor(DType::f32, {count}, values);
-}
-
-Tensor reordered(const Tensor& x, const Layout& layout) {
-    ops::Reorder::Params params{layout.name()};
-    TensorSpec from = x.spec(), to{x.dtype(), x.shape(), layout};
-    Problem problem{ops::Reorder::name, &params, ops::Reorder::info.fields, {&from, 1}, {&to, 1}};
-    auto candidates = list_candidates(find_kernels(ops::Reorder::info, default_device()), problem);
-    return run_candidate(candidates.back(), problem, {x})[0];
 }
 
 struct RandomProblem {
@@ -89,14 +81,14 @@ TEST(RandomConvolutions, AllAlgorithmsGiveTheSameBits) {
         for (Layout layout : {Layout(), Layout::named("nhwc")}) {
             Tensors inputs = r.inputs;
             for (size_t i : {Conv::x, Conv::residual})
-                if (inputs[i]) inputs[i] = reordered(inputs[i], layout);
+                if (inputs[i]) inputs[i] = reordered(inputs[i], layout, true);
             TensorSpecs specs = specs_of(inputs);
             outputs[0].layout = layout;
             problem.inputs = specs;
             problem.constant_inputs = choice.flip() ? ~(1u << Conv::x | 1u << Conv::residual) : 0;
             problem.threads = int(choice.between(1, 3));
             for_each_algorithm(Conv::info, problem, inputs, [&](const Tensors& got, const std::string& what) {
-                Tensor y = reordered(got[0], {});
+                Tensor y = reordered(got[0], {}, true);
                 ASSERT_EQ(std::memcmp(y.data(), expected.data(), y.spec().bytes()), 0) << what;
             });
         }
