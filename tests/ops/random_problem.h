@@ -52,8 +52,12 @@ void for_each_algorithm(const OpInfo& op, const Problem& problem, const Tensors&
         check(run_candidate(named, problem, inputs), text(problem.key(), " by ", named.candidate.name));
 }
 
-inline Tensors by_reference(const OpInfo& op, const Problem& problem, const Tensors& inputs) {
-    return run_candidate(list_candidates(find_kernels(op, default_device()), problem).back(), problem,
+// With plain inputs; an eager operator may be the tested one.
+template <class Op>
+Tensors by_reference(const typename Op::Params& params, const Tensors& inputs) {
+    TensorSpecs specs = specs_of(inputs), outputs = Op::infer(params, specs);
+    Problem problem{Op::name, &params, Op::info.fields, specs, outputs};
+    return run_candidate(list_candidates(find_kernels(Op::info, default_device()), problem).back(), problem,
                          inputs);
 }
 

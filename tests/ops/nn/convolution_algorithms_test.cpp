@@ -15,20 +15,10 @@
 #include "tests/child_alarm.h"
 #include "tests/harness/edge_memory.h"
 #include "tests/ops/nn/images.h"
+#include "tests/ops/random_problem.h"
 
 namespace mge::test {
 namespace {
-
-// With plain inputs; an eager operator may be the tested one.
-template <class Op>
-Tensor by_reference(const typename Op::Params& params, const Tensors& inputs) {
-    TensorSpecs specs;
-    for (auto& t : inputs) specs.push_back(t.spec());
-    TensorSpecs out = Op::infer(params, specs);
-    Problem problem{Op::name, &params, Op::info.fields, specs, out};
-    auto list = list_candidates(find_kernels(Op::info, default_device()), problem);
-    return run_candidate(list.back(), problem, inputs)[0];
-}
 
 // One of our own algorithms, by name, on images in the layout `name`, or x in `name_of_x`.
 void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_view name,
@@ -50,7 +40,7 @@ void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_
         auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
         auto ours = std::ranges::find(list, algorithm, [](auto& n) { return n.candidate.name; });
         ASSERT_NE(ours, list.end()) << c.x << name;
-        Tensor expected = by_reference<ops::Conv2d>(c.params, {x, weight, bias, residual});
+        Tensor expected = by_reference<ops::Conv2d>(c.params, {x, weight, bias, residual})[0];
         expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
                      c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', name, ' ', threads));
     }
@@ -74,7 +64,7 @@ void expect_channels_last(std::string_view name, const ConvCase& c, DType dtype)
     const TensorSpec out{dtype, shape, layout};
     Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
     problem.precision = Precision::relaxed;
-    const Tensor expected = stored(by_reference<ops::Conv2d>(c.params, {x, weight, bias, residual}));
+    const Tensor expected = stored(by_reference<ops::Conv2d>(c.params, {x, weight, bias, residual})[0]);
     for (int threads : {1, 2}) {
         problem.threads = threads;
         auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
@@ -156,7 +146,7 @@ TEST(Conv2d, ComputesByWinogradOnPlainImages) {
             for (std::string_view to : {std::string_view("nchw"), channel_blocks()}) {
                 ops::Conv2d::Params params = c.params;
                 Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
-                Tensor expected = by_reference<ops::Conv2d>(params, {x, weight});
+                Tensor expected = by_reference<ops::Conv2d>(params, {x, weight})[0];
                 Tensors inputs{reordered(x, Layout::named(from)), weight};
                 TensorSpec specs[] = {inputs[0].spec(), weight.spec()};
                 TensorSpec out{DType::f32, expected.shape(), Layout::named(to)};
@@ -184,7 +174,7 @@ void expect_gradient(std::string_view algorithm, const ConvCase& c, std::string_
     Tensors inputs = is_of_data ? Tensors{weight, dy, x} : Tensors{x, dy, weight}, laid_out = inputs;
     laid_out[1] = reordered(dy, layout);
     if (!is_of_data) laid_out[0] = reordered(x, name_of_x.empty() ? layout : Layout::named(name_of_x));
-    Tensor expected = by_reference<Op>(params, inputs);
+    Tensor expected = by_reference<Op>(params, inputs)[0];
     TensorSpecs specs, out{expected.spec()};
     for (auto& t : laid_out) specs.push_back(t.spec());
     if (is_of_data) out[0].layout = layout;

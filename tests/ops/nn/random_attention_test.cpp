@@ -62,7 +62,7 @@ TEST(RandomAttention, AllAlgorithmsAgree) {
         if (choice.flip()) inputs.push_back(random_mask(choice, s, dtype, precision));
         TensorSpecs specs = specs_of(inputs), outputs = ops::Attention::infer(params, specs);
         Problem problem{op.name, &params, op.fields, specs, outputs};
-        Tensors expected = by_reference(op, problem, inputs);
+        Tensors expected = by_reference<ops::Attention>(params, inputs);
         problem.threads = int(choice.between(1, 3));
         problem.precision = precision;
         // Other precisions round the weights.

@@ -15,9 +15,8 @@ template <class Op>
 void expect_all_alike(const typename Op::Params& params, const Tensors& plain,
                       const std::vector<std::string>& layouts, uint32_t constant, int threads,
                       int64_t reduction, Precision precision = Precision::strict) {
-    TensorSpecs plain_specs = specs_of(plain), outputs = Op::infer(params, plain_specs);
-    Problem reference{Op::name, &params, Op::info.fields, plain_specs, outputs};
-    Tensor expected = by_reference(Op::info, reference, plain)[0];
+    TensorSpecs outputs = Op::infer(params, specs_of(plain));
+    Tensor expected = by_reference<Op>(params, plain)[0];
     Tensors inputs = plain;
     for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && !layouts[i].empty()) inputs[i] = reordered(inputs[i], Layout::named(layouts[i]));

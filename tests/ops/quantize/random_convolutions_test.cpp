@@ -77,7 +77,7 @@ TEST(RandomConvolutions, AllAlgorithmsGiveTheSameBits) {
         RandomProblem r = random_problem(choice);
         TensorSpecs plain = specs_of(r.inputs), outputs = Conv::infer(r.params, plain);
         Problem problem{Conv::name, &r.params, Conv::info.fields, plain, outputs};
-        Tensor expected = by_reference(Conv::info, problem, r.inputs)[0];
+        Tensor expected = by_reference<Conv>(r.params, r.inputs)[0];
         for (Layout layout : {Layout(), Layout::named("nhwc")}) {
             Tensors inputs = r.inputs;
             for (size_t i : {Conv::x, Conv::residual})
