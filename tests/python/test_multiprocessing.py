@@ -221,6 +221,49 @@ def test_an_interrupted_parent_ends_all():
             os.kill(worker, 0)
 
 
+# Presses Ctrl-C at each line in turn of spawn's file, from the first start of a process to the wait.
+INTERRUPTED_AT_EACH_LINE = """
+import itertools, multiprocessing, os, signal, sys, time
+from megengine.multiprocessing import spawning
+def work(index):
+    time.sleep(600)
+class Waits(Exception):
+    pass
+def interrupt_at(last):
+    parent, lines = os.getpid(), itertools.count(1)
+    def trace(frame, event, _):
+        code = frame.f_code
+        if code.co_filename != spawning.__file__ or os.getpid() != parent:
+            return None
+        if event == "line" and multiprocessing.active_children():
+            if next(lines) == last:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+            elif code.co_name == "_wait":
+                raise Waits
+        return trace
+    sys.settrace(trace)
+    spawning.spawn(work, nprocs=2, start_method="fork")
+for last in itertools.count(1):
+    try:
+        interrupt_at(last)
+    except KeyboardInterrupt:
+        if multiprocessing.active_children():
+            print("processes are left after line", last)
+    except Waits:
+        print(last)
+        break
+    finally:
+        for process in multiprocessing.active_children():
+            process.kill()
+"""
+
+
+def test_an_interrupt_at_any_time_leaves_no_process():
+    output = subprocess.check_output([sys.executable, "-c", INTERRUPTED_AT_EACH_LINE], text=True)
+    assert output.strip().isdigit() and int(output) > 10, output  # the number of lines alone
+
+
 def test_waiting_may_have_an_end():
     context = mp.spawn(time.sleep, nprocs=2, join=False, start_method="fork")
     assert context.join() and len(context.pids()) == 2  # they sleep for 0 and 1 seconds

@@ -2,6 +2,7 @@
 """Several processes that run one function; their failures are raised in the caller."""
 
 import contextlib
+import math
 import multiprocessing
 import signal
 import sys
@@ -13,6 +14,7 @@ from multiprocessing import connection
 from typing import Any
 
 _SECONDS_TO_END = 3  # for all processes together; then they are killed
+_SECONDS_TO_LOOK = 1  # longest wait at once: Ctrl-C just before it does not end it
 
 
 class ProcessRaisedError(RuntimeError):
@@ -81,9 +83,6 @@ def _run(function: Callable, index: int, args: tuple, errors) -> None:
 class ProcessContext:
     """Processes that ``spawn`` started.
 
-    Args:
-        processes: the processes.
-        errors: for each the end of a pipe where its traceback comes out.
     Example:
         >>> import megengine.multiprocessing as mp
         >>> context = mp.spawn(abs, nprocs=2, join=False, start_method="fork")
@@ -95,9 +94,13 @@ class ProcessContext:
         2
     """
 
-    def __init__(self, processes: list, errors: list):
-        self.processes = processes
-        self._errors = dict(enumerate(errors))  # pipes of processes that may still report an error
+    def __init__(self) -> None:
+        self.processes: list = []
+        self._errors: dict = {}  # pipes of processes that may still report an error
+
+    def _add(self, process, errors: connection.Connection) -> None:
+        self._errors[len(self.processes)] = errors
+        self.processes.append(process)
 
     def pids(self) -> list[int]:
         """Their numbers."""
@@ -123,9 +126,10 @@ class ProcessContext:
     def _wait(self, timeout: float | None) -> bool:
         end = None if timeout is None else time.monotonic() + timeout
         while running := [p.sentinel for p in self.processes if p.exitcode is None]:
-            left = None if end is None else max(0, end - time.monotonic())
+            left = math.inf if end is None else max(0, end - time.monotonic())
             # A process may report its error and yet not end.
-            if not connection.wait([*running, *self._errors.values()], left):
+            awaited = [*running, *self._errors.values()]
+            if not connection.wait(awaited, min(left, _SECONDS_TO_LOOK)) and left == 0:
                 return False
             self._raise_failure()
         self._raise_failure()
@@ -192,7 +196,7 @@ def spawn(
         >>> mp.spawn(pow, args=(2,), nprocs=2, start_method="fork")  # pow(0, 2) and pow(1, 2)
     """
     context = multiprocessing.get_context(start_method)
-    processes, errors = [], []
+    started = ProcessContext()
     try:
         with _interrupted_later():
             for index in range(nprocs):
@@ -201,13 +205,11 @@ def spawn(
                 process = context.Process(target=_run, args=arguments, daemon=daemon)
                 process.start()
                 sender.close()
-                processes.append(process)
-                errors.append(receiver)
+                started._add(process, receiver)
+        if not join:
+            return started
+        started.join()
     except KeyboardInterrupt:
-        ProcessContext(processes, errors)._end_all()
+        started._end_all()
         raise
-    started = ProcessContext(processes, errors)
-    if not join:
-        return started
-    started.join()
     return None
