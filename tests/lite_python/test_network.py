@@ -538,21 +538,27 @@ def test_profile_contains_the_time_of_the_run(models, image, tmp_path):
     network.enable_profile_performance(tmp_path / "profile.json")
     network.load(models / "net.mge")
     times = []
-    network.set_start_callback(lambda _: times.append(time.perf_counter()))
-    network.set_finish_callback(lambda _: times.append(time.perf_counter()))
+
+    def note_time(_):  # other processes may run between the steps: that takes no processor time
+        times.append((time.perf_counter(), time.process_time()))
+
+    network.set_start_callback(note_time)
+    network.set_finish_callback(note_time)
     network.get_io_tensor("data").set_data_by_copy(np.repeat(image, 64, 0))
 
-    def steps_over_run():
+    def steps_over_processor_time():
         times.clear()
         network.forward()
         network.wait()
         profile = json.loads((tmp_path / "profile.json").read_text())
         steps = profile["profiler"]["device"].values()
         spans = [span for places in steps for span in places.values()]
-        return sum(span["end"] - span["start"] for span in spans) / (times[1] - times[0])
+        seconds = sum(span["end"] - span["start"] for span in spans)
+        whole, of_processor = np.subtract(*reversed(times))
+        assert seconds <= whole
+        return seconds / of_processor
 
-    # For the least disturbed run.
-    assert 0.9 <= max(steps_over_run() for _ in range(10)) <= 1
+    assert max(steps_over_processor_time() for _ in range(10)) >= 0.9
 
 
 def test_values_are_dumped(models, image, tmp_path):
