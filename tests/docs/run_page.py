@@ -5,9 +5,10 @@
 
 Python blocks of a page share one namespace. Bash blocks run with `set -euo pipefail`. C and C++
 blocks need a name: `<!-- file: NAME -->` on the line above writes a block to that file, Python
-blocks and others too. `<!-- skip: REASON -->` keeps a block from running. `<!-- output -->` above
-a text block compares it with what the block before printed; "..." alone on a line stands for any
-number of lines. Blocks of other languages (console, json, toml) are not run.
+blocks and others too. `<!-- skip: REASON -->` keeps a block from running. `<!-- exits: 0 or 3 -->`
+names the exit codes that a bash block may end with, where that depends on the machine. `<!-- output
+-->` above a text block compares it with what the block before printed; "..." alone on a line stands
+for any number of lines. Blocks of other languages (console, json, toml) are not run.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(
-    r"(?:^ *<!-- (?P<mark>file|skip|output)(?:: (?P<value>[^\n]+?))? -->\n+)?"
+    r"(?:^ *<!-- (?P<mark>file|skip|exits|output)(?:: (?P<value>[^\n]+?))? -->\n+)?"
     r"^(?P<indent> *)```(?P<language>\w+)[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -59,7 +60,8 @@ def run_python(block: Block, page: Path, names: dict[str, object]) -> str:
 def run_bash(block: Block, page: Path) -> str:
     command = ["bash", "-c", "set -euo pipefail\n" + block.code]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
+    allowed = str(block.value).split(" or ") if block.mark == "exits" else ["0"]
+    if str(done.returncode) not in allowed:
         sys.stderr.write(done.stdout)
         sys.exit(f"{page.name}:{block.line}: the block ended with exit code {done.returncode}")
     return done.stdout
