@@ -77,6 +77,33 @@ def test_a_loop_that_collects_a_sequence(tmp_path):
     same_as_runtime(path, np.random.rand(3, 2).astype(np.float32))
 
 
+def test_a_loop_that_collects_until_its_own_counter_ends(tmp_path):
+    """As PyTorch writes embedding bags: without a number of steps, the count a carried value."""
+    body = graph(
+        [
+            node("Gather", ["x", "k"], ["row"]),
+            node("SequenceInsert", ["a", "row"], ["b"]),
+            node("Add", ["k", "one"], ["next"]),
+            node("Less", ["next", "n"], ["on"]),
+        ],
+        "body",
+        [port("i", [], KINDS.INT64), port("go", [], KINDS.BOOL), sequence("a"), port("k", [], 7)],
+        [port("on", [], KINDS.BOOL), sequence("b"), port("next", [], KINDS.INT64)],
+    )
+    nodes = [
+        node("SequenceEmpty", [], ["none"]),
+        node("Loop", ["", "yes", "none", "zero"], ["rows", "count"], body=body),
+        node("ConcatFromSequence", ["rows"], ["y"], axis=0),
+    ]
+    weights = [number("zero", 0), number("one", 1), number("n", 3), number("yes", True, np.bool_)]
+    path = model_of(nodes, [port("x", [4, 2])], [port("y", None)], tmp_path, initializers=weights)
+    same_as_runtime(path, np.random.rand(4, 2).astype(np.float32))
+    weights[2] = number("n", 10**9)
+    path = model_of(nodes, [port("x", [4, 2])], [port("y", None)], tmp_path, initializers=weights)
+    with pytest.raises(RuntimeError, match="in more than 1024 steps|more memory than"):
+        load(path)
+
+
 def test_a_loop_that_counts_in_vectors_of_one(tmp_path):
     """As PyTorch writes x[i:i + 1] in loops: what the body declares, it gets."""
     steps = [node("Add", ["i", "one"], ["next"]), node("Slice", ["x", "i", "next"], ["row"])]

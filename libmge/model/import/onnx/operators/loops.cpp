@@ -238,25 +238,20 @@ Tensors found(const Site& site, const Loop& loop, bool has_slices) {
 
 // Each step by itself.
 Tensors written_out(const Site& site, const Loop& loop) {
-    if (!loop.trips || loop.cond.is_symbolic())
-        unsupported(
-            "carried values that are sequences or change their shape, in a computed number of "
-            "steps");
-    if (*loop.trips > most_written_out)
-        unsupported("carried values that are sequences or change their shape, in ", *loop.trips, " steps");
+    constexpr auto what = "carried values that are sequences or change their shape, ";
+    if (loop.limit || loop.cond.is_symbolic()) unsupported(what, "in a computed number of steps");
+    if (loop.trips && *loop.trips > most_written_out) unsupported(what, "in ", *loop.trips, " steps");
     auto count = loop.start.size();
     Tensors carried = loop.start;
     std::vector<Tensors> slices(size_t(loop.body->output_size()) - 1 - count);
     Tensor cond = loop.cond;
-    for (int64_t i = 0; i < *loop.trips && is_true(cond); ++i) {
+    for (int64_t i = 0; (!loop.trips || i < *loop.trips) && is_true(cond); ++i) {
+        if (i == most_written_out) unsupported(what, "in more than ", most_written_out, " steps");
         Tensors results = step(site, loop, literal(i), carried);
         for (auto& result : results)
             if (!result) unsupported("an inner graph with unsupported nodes");
         cond = find_value(results[0]);
-        if (!cond)
-            unsupported(
-                "carried values that are sequences or change their shape, with a computed "
-                "condition");
+        if (!cond) unsupported(what, "with a computed condition");
         carried.assign(results.begin() + 1, results.begin() + 1 + ptrdiff_t(count));
         for (size_t k = 0; k < slices.size(); ++k)
             slices[k].push_back(ops::add_axis(results[1 + count + k], {.axes = {0}}));
