@@ -303,6 +303,19 @@ def test_boxes_of_open_width(tmp_path):
         load(path)(boxes[..., :3], np.ones((1, 1, 3), np.float32))
 
 
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("kind", ["ScatterElements", "ScatterND"])
+def test_scatter_with_an_open_number_of_values(kind, reduction, tmp_path):
+    """As graph networks take the largest message of each node."""
+    width = 3 if kind == "ScatterElements" else 1
+    nodes = [node(kind, ["x", "i", "values"], ["y"], reduction=reduction)]
+    ports = [port("x", ["n", 3]), port("i", ["k", width], KINDS.INT64), port("values", ["k", 3])]
+    path = model_of(nodes, ports, [port("y", None)], tmp_path, opset=18)
+    for rows, count in ((4, 6), (3, 1), (2, 0), (5, 33)):
+        index = np.random.default_rng(count).integers(-rows, rows, size=(count, width))
+        same_as_runtime(path, real(rows, 3), index, real(count, 3))
+
+
 def written_again(nodes, inputs, tmp_path, **how):
     """Read a model of these nodes and write it; return the new file and its inputs' sizes."""
     path = model_of(nodes, inputs, [port("y", None)], tmp_path, **how)
