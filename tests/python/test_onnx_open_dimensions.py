@@ -376,3 +376,41 @@ def test_the_scale_of_a_normalisation_gives_an_open_number_of_channels(op, opset
     inputs, outputs = [port("x", ["n", "c", "s"])], [port("y", None)]
     path = model_of(nodes, inputs, outputs, tmp_path, initializers=weights, opset=opset)
     same_as_runtime(path, real(2, 4, 5))
+
+
+IMAGES = [port("x", ["n", 4, "h", "w"])]
+VOLUMES = [port("x", ["n", 2, "d", "h", "w"])]
+KEEPING_OPEN = {
+    "depth to space": ([node("DepthToSpace", ["x"], ["y"], blocksize=2)], IMAGES, {}),
+    "space to depth": ([node("SpaceToDepth", ["x"], ["y"], blocksize=2)], IMAGES, {}),
+    "tile": ([node("Tile", ["x", "k"], ["y"])], IMAGES, {"k": np.array([1, 1, 2, 3])}),
+    "einsum": ([node("Einsum", ["x", "x"], ["y"], equation="bchw,bcgw->bchg")], IMAGES, {}),
+    "conv3d": ([node("Conv", ["x", "k"], ["y"])], VOLUMES, {"k": real(3, 2, 2, 3, 3)}),
+    "transposed conv3d": (
+        [node("ConvTranspose", ["x", "k"], ["y"], strides=[2, 1, 2])],
+        VOLUMES,
+        {"k": real(2, 3, 2, 3, 3)},
+    ),
+    **{
+        f"grid sample, {mode}": (
+            [node("GridSample", ["x", "at"], ["y"], padding_mode=mode, align_corners=corners)],
+            [*IMAGES, port("at", ["m", "i", "j", 2])],
+            {},
+        )
+        for mode, corners in [("zeros", 0), ("border", 0), ("reflection", 1)]
+    },
+}
+
+
+@pytest.mark.parametrize("name", KEEPING_OPEN)
+def test_dimensions_stay_open_in_a_written_model(name, tmp_path):
+    nodes, inputs, weights = KEEPING_OPEN[name]
+    weights = [number(key, value, value.dtype) for key, value in weights.items()]
+    written, sizes = written_again(nodes, inputs, tmp_path, initializers=weights)
+    shapes = [value.type.tensor_type.shape.dim for value in inputs]
+    assert sizes == [[d.dim_param or d.dim_value for d in shape] for shape in shapes]
+    extents = {"n": 2, "m": 2, "d": 4, "h": 6, "w": 8, "i": 3, "j": 5}
+    xs = [real(*[extents.get(size, size) for size in shape]) for shape in sizes]
+    same_as_runtime(written, *xs)
+    y = load(tmp_path / "model.onnx")(*xs).numpy()
+    np.testing.assert_allclose(load(written)(*xs).numpy(), y, rtol=1e-5, atol=1e-5)

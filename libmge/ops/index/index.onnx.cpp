@@ -19,10 +19,11 @@ class TakenPlaces {
 public:
     // The index tensors are the inputs from `first` on.
     TakenPlaces(Site& s, size_t first) : s_(s), first_(first) {
+        // The order of axes depends on ranks alone.
+        auto ones = [&](size_t i) { return Shape(IntList(size_t(s.rank(i)), 1)); };
         TensorSpecs indices;
-        for (size_t i = first; i < s.size(); ++i) indices.push_back((s.rank(i), s.spec(i)));
-        s.rank(0);
-        shape_ = ops::take_shape(s.node.op->name, s.node.as<ops::Take::Params>(), s.spec(0).shape, indices);
+        for (size_t i = first; i < s.size(); ++i) indices.push_back({s.dtype(i), ones(i), {}});
+        shape_ = ops::take_shape(s.node.op->name, s.node.as<ops::Take::Params>(), ones(0), indices);
         pattern_.assign(shape_.axes.begin(), shape_.axes.end());
         for (int axis = 0; axis < s.rank(0); ++axis)
             if (std::ranges::find(shape_.axes, axis) == shape_.axes.end()) pattern_.push_back(axis);
@@ -50,8 +51,20 @@ private:
         bool are_same = true;
         for (size_t k = first_; k < s_.size(); ++k) are_same &= s_.shapes.is_same(s_.id(k), s_.id(i));
         if (are_same) return s_.wide(i);
-        for (size_t k = first_; k < s_.size(); ++k) s_.fixed_shape(k);
-        return s_.emit("Expand", {s_.wide(i), s_.integers({shape_.indices.begin(), shape_.indices.end()})});
+        return s_.emit("Expand", {s_.wide(i), common_shape()});
+    }
+    // Open indices have the shape of their sum.
+    Operand common_shape() {
+        Shape common;
+        bool are_fixed = true;
+        Operand sum;
+        for (size_t i = first_; i < s_.size(); ++i) {
+            auto fixed = s_.shapes.fixed(s_.id(i));
+            are_fixed &= fixed.has_value();
+            if (are_fixed) common = broadcast_shapes(s_.node.op->name, common, *fixed);
+            sum = i == first_ ? s_.wide(i) : s_.emit("Add", {sum, s_.wide(i)});
+        }
+        return are_fixed ? s_.integers({common.begin(), common.end()}) : s_.emit("Shape", {sum});
     }
     static IntList inverse(const IntList& pattern) {
         IntList result(pattern.size());

@@ -80,6 +80,18 @@ Operands export_reshape_like(Site& s) {
     return {s.emit("Reshape", {s.in(0), s.shape_of(1)})};
 }
 
+// The target of a flatten with several sizes that are known only at run time: the sizes of x, those of the
+// joined axes multiplied.
+Operand flat_shape(Site& s) {
+    auto& p = s.params<ops::Flatten>();
+    const int rank = s.rank(0), start = normalize_axis("flatten", p.start, rank),
+              end = normalize_axis("flatten", p.end, rank) + 1;
+    Operand shape = s.shape_of(0);
+    Operands parts = s.emit_with("Split", shape, "split", {start, end - start, rank - end}, {}, 3);
+    parts[1] = reduced(s, "ReduceProd", parts[1], {0}, true);
+    return s.emit("Concat", parts, {{"axis", 0}});
+}
+
 Operands export_flatten(Site& s) {
     if (auto target = target_of(s)) return {s.reshape(s.in(0), *target)};
     constexpr int64_t same = 0, computed = -1;  // in the target of a Reshape
@@ -89,8 +101,8 @@ Operands export_flatten(Site& s) {
         target.push_back(is_same ? same : s.shapes.extent(s.out_id(), i).value_or(computed));
         if (!is_same && target.back() == 0) unsupported("open sizes beside a size of 0");
     }
-    if (std::ranges::count(target, computed) > 1) unsupported("a shape that is known only at run time");
-    return {s.emit("Reshape", {s.in(0), s.integers(target)})};
+    bool is_one = std::ranges::count(target, computed) <= 1;
+    return {s.emit("Reshape", {s.in(0), is_one ? s.integers(target) : flat_shape(s)})};
 }
 
 Operands export_add_axis(Site& s) { return {s.unsqueeze(s.in(0), s.params<ops::AddAxis>().axes)}; }

@@ -57,21 +57,29 @@ Operands export_preprocess(Site& s) {
     return {s.emit("Mul", {x, s.reshaped(2, {wanted, 1, 1})})};
 }
 
+// scale / (size - less) + more, of the columns and of the rows of images.
+Operand per_side(Site& s, double scale, double less, double more) {
+    auto number = [&](double value) { return s.number(value, DType::f32); };
+    auto width = s.shapes.extent(s.id(0), 3), height = s.shapes.extent(s.id(0), 2);
+    if (width && height) {
+        auto side = [&](int64_t size) {
+            return s.reshape(number(scale / (double(size) - less) + more), {1});
+        };
+        return s.emit("Concat", {side(*width), side(*height)}, {{"axis", 0}});
+    }
+    Operand sizes = s.cast(s.emit("Gather", {s.shape_of(0), s.integers({3, 2})}), DType::f32);
+    return s.emit("Add",
+                  {s.emit("Div", {number(scale), s.emit("Sub", {sizes, number(less)})}), number(more)});
+}
+
 // From pixels to ONNX's coordinates, where the image goes from -1 to 1:
 //     (2p + 1)/size - 1 from edge to edge      2p/(size - 1) - 1 from centre to centre
 Operands export_remap(Site& s) {
     s.require_opset(16);
     auto& p = s.params<ops::Remap>();
     Border border = border_of(p.border);
-    auto per_axis = [&](auto&& value) {
-        Tensor both = integer_tensor({0, 0});
-        Operand column = s.reshape(s.number(value(double(s.extent(0, 3))), DType::f32), {1});
-        Operand row = s.reshape(s.number(value(double(s.extent(0, 2))), DType::f32), {1});
-        return s.emit("Concat", {column, row}, {{"axis", 0}});
-    };
-    double less = border.is_at_centres ? 1 : 0;
-    Operand factor = per_axis([&](double size) { return 2 / (size - less); });
-    Operand summand = per_axis([&](double size) { return border.is_at_centres ? -1 : 1 / size - 1; });
+    const double less = border.is_at_centres ? 1 : 0;
+    Operand factor = per_side(s, 2, less, 0), summand = per_side(s, border.is_at_centres ? 0 : 1, less, -1);
     Operand grid = s.emit("Add", {s.emit("Mul", {s.in(1), factor}), summand});
     Operand x = s.has(2) ? s.emit("Gather", {s.in(0), s.in(2)}) : s.in(0);
     bool is_shifted = p.border == ops::Border::constant && p.value != 0;
