@@ -95,21 +95,40 @@ inline __mmask16 first_lanes(int64_t count) {
     return __mmask16(count >= lanes ? 0xffff : count <= 0 ? 0 : (1u << count) - 1);
 }
 
-// Activations between two bounds, which keep NaN.
+// Activations between two bounds. NaN stays NaN, or becomes one of them.
+enum class OfNan { nan, lower, upper };
 struct Bounds {
     float lower = -std::numeric_limits<float>::infinity(), upper = std::numeric_limits<float>::infinity();
+    OfNan of_nan = OfNan::nan;
 };
 std::optional<Bounds> bounds_of(Activation activation) {
     switch (activation) {
         case Activation::none:
             return Bounds{};
         case Activation::relu:
-            return Bounds{.lower = 0};
+            return Bounds{.lower = 0, .of_nan = OfNan::lower};
         case Activation::relu6:
+            return Bounds{0, 6, OfNan::upper};
+        case Activation::relu_keeps_nan:
+            return Bounds{.lower = 0};
+        case Activation::relu6_keeps_nan:
             return Bounds{0, 6};
         default:
             return std::nullopt;
     }
+}
+
+// Bounds in registers. If an operand of a minimum or maximum is NaN, the result is the second one.
+struct BoundVectors {
+    __m512 lower, upper;
+    OfNan of_nan;
+    __attribute__((target("avx512f"), always_inline)) __m512 operator()(__m512 x) const {
+        x = of_nan == OfNan::upper ? _mm512_min_ps(x, upper) : _mm512_min_ps(upper, x);
+        return of_nan == OfNan::lower ? _mm512_max_ps(x, lower) : _mm512_max_ps(lower, x);
+    }
+};
+__attribute__((target("avx512f"))) inline BoundVectors in_vectors(const Bounds& b) {
+    return {_mm512_set1_ps(b.lower), _mm512_set1_ps(b.upper), b.of_nan};
 }
 
 // Rows of neighbours. With bounds y is stored, otherwise what is to be activated, in `sums`.
@@ -123,8 +142,7 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void add_up(
     auto* y = static_cast<Element*>(y_rows);
     const __mmask16 left = first_lanes(t.columns), right = first_lanes(t.columns - lanes);
     const bool is_bounded = bounds.has_value();
-    const __m512 lower = _mm512_set1_ps(is_bounded ? bounds->lower : 0);
-    const __m512 upper = _mm512_set1_ps(is_bounded ? bounds->upper : 0);
+    const BoundVectors bounded = in_vectors(bounds.value_or(Bounds{}));
     const int64_t stride = t.y_stride;
     const __m512 left_bias = _mm512_loadu_ps(t.bias), right_bias = _mm512_loadu_ps(t.bias + lanes);
     for (int64_t r = 0; r < rows; ++r, sums += bf16_columns, y += stride) {
@@ -136,8 +154,8 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void add_up(
             residual += stride;
         }
         if (is_bounded) {
-            Vector::store(y, _mm512_min_ps(upper, _mm512_max_ps(lower, a)), left);
-            Vector::store(y + lanes, _mm512_min_ps(upper, _mm512_max_ps(lower, b)), right);
+            Vector::store(y, bounded(a), left);
+            Vector::store(y + lanes, bounded(b), right);
         } else {
             _mm512_store_ps(sums, a);
             _mm512_store_ps(sums + lanes, b);
