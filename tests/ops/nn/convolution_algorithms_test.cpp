@@ -404,21 +404,24 @@ TEST(Conv2d, WinogradKeepsStrictPrecision) {
     EXPECT_EQ(checked.size() > 1, cpu_isa() >= Isa::avx512 && dnnl_version()->major == 2);
 }
 
-TEST(Conv2d, ForkedChildRunsPreparedKernels) {
+// Every algorithm, prepared and run before the fork.
+void expect_child_runs_prepared_kernels(DType dtype, const Layout& layout, bool is_weight_constant) {
     ops::Conv2d::Params params{.padding = {1, 1}};
-    Tensor x = edge_copy(random_tensor({1, 32, 28, 28}));
-    Tensor weight = edge_copy(random_tensor({32, 32, 3, 3}));
+    Tensor x = edge_copy(reordered(random_tensor({1, 32, 28, 28}, dtype), layout));
+    Tensor weight = edge_copy(random_tensor({32, 32, 3, 3}, dtype));
     TensorSpec specs[] = {x.spec(), weight.spec()}, out = x.spec();
     Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
     problem.threads = 2;
+    problem.constant_inputs = is_weight_constant ? 2 : 0;
     auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
     std::erase_if(list, [](auto& named) { return named.candidate.attributes.naive; });
     ASSERT_FALSE(list.empty());
+    const void* in[] = {x.data(), weight.data()};
+    const void* constants[] = {nullptr, is_weight_constant ? weight.data() : nullptr};
     for (auto& named : list) {
-        Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
+        Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
         StorageRef workspace = edge_workspace(prepared.workspace());
         Tensor y = edge_tensor(out), again = edge_tensor(out);
-        const void* in[] = {x.data(), weight.data()};
         void* first[] = {y.data()};
         named.algorithm->run(prepared, {in, first, workspace->data, 2});
         pid_t child = fork();
@@ -430,8 +433,13 @@ TEST(Conv2d, ForkedChildRunsPreparedKernels) {
         }
         int status = -1;
         waitpid(child, &status, 0);
-        EXPECT_EQ(status, 0) << named.candidate.name;
+        EXPECT_EQ(status, 0) << dtype << ' ' << named.candidate.name;
     }
+}
+
+TEST(Conv2d, ForkedChildRunsPreparedKernels) {
+    expect_child_runs_prepared_kernels(DType::f32, {}, false);
+    expect_child_runs_prepared_kernels(DType::bf16, Layout::named("nhwc"), true);
 }
 
 }  // namespace
