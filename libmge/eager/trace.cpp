@@ -10,8 +10,10 @@
 #include "libmge/eager/tape.h"
 #include "libmge/graph/builder.h"
 #include "libmge/graph/inner_graph.h"
+#include "libmge/graph/symbolic/symbolic_shapes.h"
 #include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/move/to_device.h"
+#include "libmge/ops/shape/shape_of.h"
 #include "libmge/tensor/borrowed.h"
 
 namespace mge {
@@ -299,11 +301,18 @@ void Trace::compute(const Tensor& tensor) {
         trace.flush();
 }
 
-std::vector<int> Trace::shape_arguments(const Tensor& tensor) {
-    if (!running_trace || tensor.impl()->symbol_owner != running_trace) return {};
+// Returns the variable of a tensor, -1 if the trace has none.
+int Trace::find(const Tensor& tensor) const {
+    if (tensor.is_symbolic() && tensor.impl()->symbol_owner == this) return tensor.impl()->symbol;
+    auto it = ids_.find(tensor.impl());
+    return it == ids_.end() ? -1 : it->second;
+}
+
+std::vector<int> Trace::arguments_of(const Tensor& tensor) {
+    if (!running_trace) return {};
     const Trace& trace = *running_trace;
-    int variable = tensor.impl()->symbol;
-    if (!trace.present_[size_t(variable)].known) return {};
+    int variable = trace.find(tensor);
+    if (variable < 0) return {};
     std::set<int> seen{variable}, arguments;
     for (std::vector<int> left{variable}; !left.empty();) {
         const Variable& next = trace.variables_[size_t(left.back())];
@@ -316,18 +325,32 @@ std::vector<int> Trace::shape_arguments(const Tensor& tensor) {
     return {arguments.begin(), arguments.end()};
 }
 
+std::vector<int> Trace::shape_arguments(const Tensor& tensor) {
+    int variable = running_trace ? running_trace->find(tensor) : -1;
+    if (variable < 0 || !running_trace->present_[size_t(variable)].known) return {};
+    return arguments_of(tensor);
+}
+
+void Trace::keep(KeptValue kept) {
+    auto is_same = [&](auto& other) {
+        return other.variable == kept.variable && other.is_length == kept.is_length;
+    };
+    if (!recorded_ && std::ranges::none_of(kept_values_, is_same)) kept_values_.push_back(std::move(kept));
+}
+
 void Trace::keep_value(const Tensor& tensor, std::string claim) {
-    Trace* trace = running_trace;
-    if (!trace || trace->recorded_) return;
-    int variable = -1;
-    if (tensor.is_symbolic() && tensor.impl()->symbol_owner == trace)
-        variable = tensor.impl()->symbol;
-    else if (auto it = trace->ids_.find(tensor.impl()); it != trace->ids_.end())
-        variable = it->second;
-    auto is_same = [&](auto& kept) { return kept.variable == variable; };
-    if (variable < 0 || std::ranges::any_of(trace->kept_values_, is_same)) return;
-    if (Tensor value = trace->present_[size_t(variable)].known)
-        trace->kept_values_.push_back({variable, value, std::move(claim)});
+    int variable = running_trace ? running_trace->find(tensor) : -1;
+    if (variable < 0) return;
+    if (Tensor value = running_trace->present_[size_t(variable)].known)
+        running_trace->keep({variable, value, std::move(claim), false});
+}
+
+void Trace::keep_length(const Tensor& tensor, std::string claim) {
+    int variable = running_trace ? running_trace->find(tensor) : -1;
+    if (variable < 0) return;
+    auto size = int32_t(tensor.shape()[0]);
+    Tensor length = tensor_from_host({DType::i32, {1}, {}}, &size, host_device);
+    running_trace->keep({variable, length, std::move(claim), true});
 }
 
 void Trace::lose_values() {
@@ -397,17 +420,45 @@ public:
     }
 
     Graph run(bool checks_kept_values) && {
-        for (size_t i = 0; i < values_.size(); ++i) values_[i] = from_outside(trace_.variables_[i]);
-        for (auto& step : trace_.steps_) add(step);
-        for (auto& kept : trace_.kept_values_)
-            if (checks_kept_values) add_check(kept);
+        add_steps();
+        if (checks_kept_values) {
+            for (auto& kept : trace_.kept_values_)
+                if (!kept.is_length) add_check(kept);
+            for (auto* kept : open_lengths()) add_check(*kept);
+        }
         Tensors outputs;
         for (int output : trace_.outputs_) outputs.push_back(value_of(output));
         builder_.set_outputs(outputs);
         return builder_.take();
     }
 
+    std::vector<std::string> open_claims() && {
+        add_steps();
+        std::vector<std::string> claims;
+        for (auto* kept : open_lengths()) claims.push_back(kept->claim);
+        return claims;
+    }
+
 private:
+    void add_steps() {
+        for (size_t i = 0; i < values_.size(); ++i) values_[i] = from_outside(trace_.variables_[i]);
+        for (auto& step : trace_.steps_) add(step);
+    }
+
+    // Returns the kept lengths that are not the same for all shapes of the arguments.
+    std::vector<const KeptValue*> open_lengths() {
+        std::vector<const KeptValue*> open;
+        for (auto& kept : trace_.kept_values_)
+            if (kept.is_length) open.push_back(&kept);
+        if (open.empty()) return open;
+        auto shapes = symbolic_shapes(builder_.graph()).shapes;
+        std::erase_if(open, [&](auto* kept) {
+            const Shape& shape = shapes[size_t(value_of(kept->variable).impl()->symbol)];
+            return shape.is_known() && shape.extent(0).is_number();
+        });
+        return open;
+    }
+
     DeviceId exported(DeviceId id) const { return id == home_ ? DeviceId{} : id; }
     Tensor value_of(int variable) const { return variable < 0 ? Tensor() : values_[size_t(variable)]; }
 
@@ -446,8 +497,13 @@ private:
     void add_check(const KeptValue& kept) {
         DeviceId place = exported(trace_.variables_[size_t(kept.variable)].device);
         Tensor expected = builder_.symbol(builder_.graph().add_constant(kept.value, {}, place));
+        Tensor value = value_of(kept.variable);
+        if (kept.is_length) {
+            ops::ShapeOf::Params first{.axis = 0};
+            value = builder_.apply(ops::ShapeOf::info, &first, {{value}})[0];
+        }
         ops::AssertEqual::Params params{.max_error = 0, .claim = kept.claim};
-        builder_.apply(ops::AssertEqual::info, &params, {{expected, value_of(kept.variable)}});
+        builder_.apply(ops::AssertEqual::info, &params, {{expected, value}});
     }
 
     // Sets the device of a value that has no inputs.
@@ -468,6 +524,8 @@ Graph Trace::graph(const TensorNames& names, bool checks_kept_values) const {
     if (!recorded_) throw UserError("nothing was traced yet: call the function first");
     return Export(*this, names).run(checks_kept_values);
 }
+
+std::vector<std::string> Trace::open_lengths() const { return Export(*this, {}).open_claims(); }
 
 // Work outside of the trace may have replaced any earlier value, in this call or another one. Later uses of
 // such a value count as external.

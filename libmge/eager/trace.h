@@ -63,12 +63,19 @@ public:
     // Computes the value of a tensor without memory. Throws UserError if an error in the traced function lost
     // it.
     static void compute(const Tensor& tensor);
-    // Returns the argument numbers, of the function that runs on this thread, whose shapes determine the
-    // value before any run. Empty if shapes do not determine it.
+    // Returns the numbers of the arguments, of the function that runs on this thread, from which the tensor
+    // is computed.
+    static std::vector<int> arguments_of(const Tensor& tensor);
+    // The same if shapes determine the value before any run, else an empty list.
     static std::vector<int> shape_arguments(const Tensor& tensor);
     // The recording is only valid while the tensor, whose value shapes determine, keeps its present value.
     // The error message for another value begins with `claim`.
     static void keep_value(const Tensor& tensor, std::string claim);
+    // The recording is only valid while axis 0 of the tensor keeps its present size.
+    static void keep_length(const Tensor& tensor, std::string claim);
+    // Returns the claims of keep_length() that fail for some shapes of the arguments. The others are not
+    // checked.
+    std::vector<std::string> open_lengths() const;
 
     // Suspends the trace of this thread (returns nullptr if there is none), and resumes it. Earlier values
     // become external values then, unless they become constants.
@@ -97,6 +104,7 @@ private:
         int variable;
         Tensor value;  // on the host
         std::string claim;
+        bool is_length;  // the value is the size of axis 0
     };
     // A variable in the present call.
     struct Present {
@@ -115,6 +123,8 @@ private:
 
     friend Shape recorded_shape(const Tensor& x);
     [[noreturn]] void fail(const std::string& reason) const;
+    int find(const Tensor& tensor) const;
+    void keep(KeptValue kept);
     int identify(const Tensor& tensor, int expected);
     int add_variable(Kind kind, const Tensor& tensor, int at);
     int new_external(const Tensor& tensor);

@@ -103,12 +103,14 @@ class Tensor(_mge.Tensor):
         shape = self._tuple_shape
         if not shape:
             raise TypeError("a Tensor of rank 0 has no length")
+        if state.names is not None:
+            state.names.note_length(self, shape[0])
         return shape[0]
 
     def __iter__(self) -> Iterator["Tensor"]:
         if not self._tuple_shape:
             raise TypeError("a Tensor of rank 0 cannot be iterated over")
-        return (self[i] for i in range(self._tuple_shape[0]))
+        return (self[i] for i in range(len(self)))
 
     def __contains__(self, value):
         raise NotImplementedError("[Tensor] `in` is not defined; use F.equal and a reduction")

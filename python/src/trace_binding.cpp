@@ -581,6 +581,10 @@ void add_functions(nb::module_& module) {
         "Returns the numbers of the arguments of the traced function whose shapes determine the value of "
         "the Tensor.");
     module.def(
+        "arguments_of",
+        [](nb::handle object) { return Trace::arguments_of(tensor_argument(object, "arguments_of")); },
+        "Returns the numbers of the arguments of the traced function from which the Tensor is computed.");
+    module.def(
         "keep_value",
         [](nb::handle object, std::string claim) {
             Trace::keep_value(tensor_argument(object, "keep_value"), std::move(claim));
@@ -588,6 +592,14 @@ void add_functions(nb::module_& module) {
         nb::arg("tensor"), nb::arg("claim"),
         "Notes that the recording is only valid while the Tensor, whose value shapes determine, keeps its "
         "value. The error message for another value begins with `claim`.");
+    module.def(
+        "keep_length",
+        [](nb::handle object, std::string claim) {
+            Trace::keep_length(tensor_argument(object, "keep_length"), std::move(claim));
+        },
+        nb::arg("tensor"), nb::arg("claim"),
+        "Notes that the recording is only valid while axis 0 of the Tensor keeps its size. The error "
+        "message for another size begins with `claim`.");
     module.def(
         "resume_trace",
         [](nb::handle trace) {
@@ -636,6 +648,8 @@ void add_trace(PyObject* module_object) {
             nb::arg("outputs"), "Ends the call with these results.")
         .def("abort", &Trace::abort, nb::call_guard<nb::gil_scoped_release>(), "Ends a failed call.")
         .def_prop_ro("is_recorded", &Trace::is_recorded)
+        .def("open_lengths", &Trace::open_lengths,
+             "Returns the claims of keep_length that fail for some shapes of the arguments.")
         .def_prop_ro("step_count", &Trace::step_count, "Returns the number of recorded operators.")
         .def("to_model", &recording_as_model, nb::arg("input_names"), nb::arg("output_names"),
              nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("options") = nb::dict(),
@@ -648,7 +662,7 @@ void add_trace(PyObject* module_object) {
              "training mode. kept: which values (2: all), operators and constants get names, made from the "
              "modules that ran (scopes, by step) and their tensors. separates_biases: a convolution or "
              "product with a bias becomes two operators. checks_kept_values: the model refuses shapes for "
-             "which the values of keep_value are others.");
+             "which the values of keep_value or keep_length are others.");
     add_model(module);
     add_reading(module);
     add_functions(module);

@@ -217,6 +217,28 @@ TEST(Trace, ChecksKeptValuesInItsGraph) {
     }
 }
 
+TEST(Trace, ChecksKeptLengthsThatDependOnTheArguments) {
+    Trace trace(TraceOptions{.capture_as_const = true});
+    call(
+        trace,
+        [](const Tensor& x) {
+            Trace::keep_length(x, "the length is fixed");
+            Trace::keep_length(ops::reshape(x, {.shape = {2, -1}}), "always two rows");
+            return ops::neg(x);
+        },
+        vector_of({1, 1}));
+    EXPECT_THAT(trace.open_lengths(), ElementsAre("the length is fixed"));
+    Tensor same = vector_of({5, 6}), longer = vector_of({5, 6, 7, 8});
+    Executable checked(trace.graph({}, true), {});
+    EXPECT_THAT(values_of(checked.run({&same, 1})[0]), ElementsAre(-5, -6));
+    try {
+        checked.run({&longer, 1});
+        ADD_FAILURE() << "another length";
+    } catch (const UserError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("the length is fixed, got 4"));
+    }
+}
+
 TEST(Trace, RefusesAGraphWithUnknownTensors) {
     Trace trace{TraceOptions{}};
     EXPECT_THROW(trace.graph(), UserError);

@@ -61,6 +61,11 @@ class Pool(M.Module):
         return M.AvgPool2d((x.shape[2], x.shape[3]))(x)
 
 
+def unpacked(x):
+    first, second = x
+    return first - second
+
+
 RECORDED, TALL, ONE, NARROW = (2, 3, 4, 6), (2, 3, 8, 6), (1, 3, 4, 6), (2, 3, 4, 5)
 # The numbers of each function, and the shapes for which they are others.
 CONSTANTS = {
@@ -77,6 +82,12 @@ CONSTANTS = {
     "tolist": (lambda x: x * plain(x.shape[2], "tolist"), [4], [TALL]),
     "numpy": (lambda x: x * float(plain(x.shape[3], "numpy")), [6], [NARROW]),
     "scalar": (lambda x: x * np.float32(x.shape[0]), [2], [ONE]),
+    "length": (lambda x: x * len(x), [2], [ONE]),
+    "rows": (lambda x: sum(row for row in F.relu(x)), [2], [ONE]),
+    "list": (lambda x: F.stack(list(x), axis=1), [2], [ONE]),
+    "pairs": (lambda x: F.concat([a * b for a, b in zip(x, x + 1, strict=True)]), [2], [ONE]),
+    "unpacked": (unpacked, [2], [ONE]),
+    "reversed": (lambda x: F.stack(list(reversed(x.transpose(2, 0, 1, 3)))), [4], [TALL]),
     "channels": (lambda x: x.reshape(-1, int(x.shape[1]) * 2), [3], []),
 }
 
@@ -138,7 +149,17 @@ def checked(x):
     return x
 
 
+def split_heads(x):
+    heads = F.concat([x, x, x], 1).reshape(x.shape[0], 3, x.shape[1], -1)
+    q, k, v = heads.transpose(1, 0, 2, 3)
+    return q * k + v
+
+
 FOLLOWING = {
+    "heads": split_heads,
+    "rank": lambda x: x * len(x.shape),
+    "sizes": lambda x: F.zeros([size for size in x.shape[2:]]) + x[0],
+    "fixed rows": lambda x: sum(row.mean() for row in x.reshape(3, -1)),
     "reshape": lambda x: x.reshape(x.shape[0], -1),
     "interpolate": lambda x: F.nn.interpolate(x, (x.shape[2] * 2, x.shape[3])),
     "arange": lambda x: F.arange(x.shape[0]) + F.zeros((x.shape[2], 1)),

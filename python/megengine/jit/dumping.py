@@ -13,6 +13,7 @@ from ..files.model_metadata import stored_metadata
 from ..files.opening import written_atomically
 from ..logger import get_logger
 from ..tensor import Tensor
+from .names import ShapeConstant
 from .options import LAYOUTS, LIST, NAMES
 from .test_cases import ModelInput, Reading, read_test_cases
 
@@ -171,8 +172,8 @@ def dump(
     names = kept_names(keep_var_name, is_onnx or keep_opr_name, is_onnx or keep_param_name)
     options = optimisations(kwargs, optimize_for_inference)
     stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
-    if traced._names.shape_constants:
-        _warn_of_numbers(traced._names.shape_constants, input_names)
+    if shape_constants := _shape_constants(traced):
+        _warn_of_numbers(shape_constants, input_names)
         stored |= FIXED_SHAPES if is_onnx else {}
     separates = not (optimize_for_inference or is_onnx)
     model = traced.to_model(
@@ -209,6 +210,12 @@ def _add_test_cases(
     error = None if maxerr == DEFAULT_MAXERR else float(maxerr)
     for name, arrays in read_test_cases(input_data, inputs, reading):
         model.add_test_case(name, [Tensor(array) for array in arrays], has_outputs, error)
+
+
+def _shape_constants(traced) -> list[ShapeConstant]:
+    values, lengths = traced._names.shape_constants, traced._names.lengths
+    claims = traced._trace.open_lengths() if lengths else []
+    return values + [each for each in lengths if each.claim in claims and each not in values]
 
 
 def _warn_of_numbers(constants, input_names: list[str]) -> None:

@@ -28,6 +28,11 @@ class ShapeConstant(NamedTuple):
     value: int | float | list
     place: str  # "file:line" of the code that calls this package
 
+    @property
+    def claim(self) -> str:
+        """What the model says if it refuses a shape; models do not contain paths."""
+        return f"{self.value} at {os.path.basename(self.place)} is a constant of the model"
+
 
 def _place_of_caller() -> str:
     frame = sys._getframe(2)
@@ -53,6 +58,7 @@ class RecordedNames:
         self.scopes: list[tuple[int, str]] = []
         self.tensors: list[tuple[Tensor, str]] = []
         self.shape_constants: list[ShapeConstant] = []
+        self.lengths: list[ShapeConstant] = []  # some are the same for all shapes
 
     def enter(self, path: str) -> None:
         """Subsequent operators belong to the module of this path."""
@@ -76,9 +82,22 @@ class RecordedNames:
             if constant not in self.shape_constants:
                 self.shape_constants.append(constant)
             if is_one:
-                place = os.path.basename(constant.place)  # models do not contain paths
-                _mge.keep_value(tensor, f"{plain} at {place} is a constant of the model")
+                _mge.keep_value(tensor, constant.claim)
         return value
+
+    def note_length(self, tensor: Tensor, length: int) -> None:
+        """The function uses the number of rows. Models refuse shapes that give others.
+
+        Args:
+            tensor: of the function, or from outside.
+            length: its size along axis 0.
+        """
+        arguments = tuple(_mge.arguments_of(tensor)) if self._has_constants else ()
+        if arguments:
+            constant = ShapeConstant(arguments, length, _place_of_caller())
+            if constant not in self.lengths:
+                self.lengths.append(constant)
+            _mge.keep_length(tensor, constant.claim)
 
     def add(self, tensors, path: str) -> None:
         """Take note of the Tensors that a module has.
