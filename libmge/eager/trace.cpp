@@ -308,7 +308,7 @@ int Trace::find(const Tensor& tensor) const {
     return it == ids_.end() ? -1 : it->second;
 }
 
-std::vector<int> Trace::arguments_of(const Tensor& tensor) {
+std::vector<int> Trace::arguments_of(const Tensor& tensor, bool by_value) {
     if (!running_trace) return {};
     const Trace& trace = *running_trace;
     int variable = trace.find(tensor);
@@ -319,7 +319,9 @@ std::vector<int> Trace::arguments_of(const Tensor& tensor) {
         left.pop_back();
         if (next.kind == Kind::argument) arguments.insert(next.at);
         if (next.kind != Kind::computed) continue;
-        for (int input : trace.steps_[size_t(next.at)].inputs)
+        const Step& step = trace.steps_[size_t(next.at)];
+        if (by_value && step.op->traits.reads_only_specs) continue;
+        for (int input : step.inputs)
             if (input >= 0 && seen.insert(input).second) left.push_back(input);
     }
     return {arguments.begin(), arguments.end()};

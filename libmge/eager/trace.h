@@ -64,8 +64,8 @@ public:
     // it.
     static void compute(const Tensor& tensor);
     // Returns the numbers of the arguments, of the function that runs on this thread, from which the tensor
-    // is computed.
-    static std::vector<int> arguments_of(const Tensor& tensor);
+    // is computed; with `by_value` only those whose values matter.
+    static std::vector<int> arguments_of(const Tensor& tensor, bool by_value = false);
     // The same if shapes determine the value before any run, else an empty list.
     static std::vector<int> shape_arguments(const Tensor& tensor);
     // The recording is only valid while the tensor, whose value shapes determine, keeps its present value.

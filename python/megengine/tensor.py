@@ -115,6 +115,10 @@ class Tensor(_mge.Tensor):
     def __contains__(self, value):
         raise NotImplementedError("[Tensor] `in` is not defined; use F.equal and a reduction")
 
+    def __bool__(self) -> bool:
+        names = state.names
+        return super().__bool__() if names is None else names.noted(self, super().__bool__, True)
+
     def __int__(self) -> int:
         names = state.names
         return super().__int__() if names is None else names.noted(self, super().__int__)

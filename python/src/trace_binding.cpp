@@ -582,8 +582,12 @@ void add_functions(nb::module_& module) {
         "the Tensor.");
     module.def(
         "arguments_of",
-        [](nb::handle object) { return Trace::arguments_of(tensor_argument(object, "arguments_of")); },
-        "Returns the numbers of the arguments of the traced function from which the Tensor is computed.");
+        [](nb::handle object, bool by_value) {
+            return Trace::arguments_of(tensor_argument(object, "arguments_of"), by_value);
+        },
+        nb::arg("tensor"), nb::arg("by_value") = false,
+        "Returns the numbers of the arguments of the traced function from which the Tensor is computed; "
+        "from their values, not only their shapes, if by_value.");
     module.def(
         "keep_value",
         [](nb::handle object, std::string claim) {

@@ -29,7 +29,7 @@ def dumped(tmp_path):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             traced.dump(tmp_path / "net.mge", **options)
-        warned = [str(w.message) for w in seen if "turned shapes" in str(w.message)]
+        warned = [str(w.message) for w in seen if "[dump]" in str(w.message)]
         return _mge.load(tmp_path / "net.mge"), warned
 
     return dump
@@ -144,7 +144,7 @@ def test_options_of_dump_do_not_hide_it(dumped):
 
 def checked(x):
     assert x.shape[1] == 3 and bool(x.shape[0] < 5)
-    if x.shape[2] > 100:
+    if x.shape[2] > 100 or x.size > 10**6:
         x = x * 2
     return x
 
@@ -196,6 +196,35 @@ def test_widths_that_weights_fix_are_not_reported(dumped):
     x = mge.Tensor(np.random.default_rng(2).random((3, 5, 6)).astype("float32"))
     for got, wanted in zip(model.run([x]), attended(x), strict=True):
         np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def halved(x):
+    while float(x.sum()) > 1:
+        x = x / 2
+    return x
+
+
+def doubled(x):
+    return x * 2 if F.relu(x).mean() > 0 else x
+
+
+READING = {
+    "while": (halved, ["36.0 at", "2.25 at", "and 2 more"]),
+    "if": (doubled, ["True at"]),
+    "array": (lambda x: x * F.exp(x).numpy().max(), ["an array at"]),
+}
+
+
+@pytest.mark.parametrize("symbolic", [True, False])
+@pytest.mark.parametrize("name", sorted(READING))
+def test_dump_reports_values_that_the_function_reads(tmp_path, name, symbolic):
+    function, parts = READING[name]
+    traced = trace(function, symbolic=symbolic, capture_as_const=True)
+    traced(F.ones((6, 6)))
+    with pytest.warns(UserWarning, match="read values computed from image") as seen:
+        traced.dump(tmp_path / "net.mge", arg_names="image")
+    (message,) = [str(each.message) for each in seen]
+    assert all(part in message for part in parts) and __file__ in message
 
 
 def test_numbers_independent_of_shapes_are_not_reported(dumped):

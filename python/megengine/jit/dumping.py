@@ -13,7 +13,7 @@ from ..files.model_metadata import stored_metadata
 from ..files.opening import written_atomically
 from ..logger import get_logger
 from ..tensor import Tensor
-from .names import ShapeConstant
+from .names import Constant
 from .options import LAYOUTS, LIST, NAMES
 from .test_cases import ModelInput, Reading, read_test_cases
 
@@ -172,6 +172,8 @@ def dump(
     names = kept_names(keep_var_name, is_onnx or keep_opr_name, is_onnx or keep_param_name)
     options = optimisations(kwargs, optimize_for_inference)
     stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
+    if traced._names.values:
+        _warn_of_values(traced._names.values, input_names)
     if shape_constants := _shape_constants(traced):
         _warn_of_numbers(shape_constants, input_names)
         stored |= FIXED_SHAPES if is_onnx else {}
@@ -212,24 +214,39 @@ def _add_test_cases(
         model.add_test_case(name, [Tensor(array) for array in arrays], has_outputs, error)
 
 
-def _shape_constants(traced) -> list[ShapeConstant]:
+def _shape_constants(traced) -> list[Constant]:
     values, lengths = traced._names.shape_constants, traced._names.lengths
     claims = traced._trace.open_lengths() if lengths else []
     return values + [each for each in lengths if each.claim in claims and each not in values]
 
 
-def _warn_of_numbers(constants, input_names: list[str]) -> None:
-    names = sorted({input_names[at] for constant in constants for at in constant.arguments})
-    numbers = ", ".join(f"{constant.value} at {constant.place}" for constant in constants[:5])
-    more = f" and {len(constants) - 5} more" if len(constants) > 5 else ""
+def _warn_of_numbers(constants: list[Constant], input_names: list[str]) -> None:
     has_lists = any(isinstance(constant.value, list) for constant in constants)
     unchecked = "; lists of numbers are not checked" if has_lists else ""
+    names, numbers = _listed(constants, input_names)
     warnings.warn(
-        f"[dump] the function turned shapes of {', '.join(names)} into numbers, which are"
-        f" constants of the model: {numbers}{more}."
+        f"[dump] the function turned shapes of {names} into numbers, which are"
+        f" constants of the model: {numbers}."
         f" The model refuses shapes that give others{unchecked}",
         stacklevel=3,
     )
+
+
+def _warn_of_values(constants: list[Constant], input_names: list[str]) -> None:
+    names, values = _listed(constants, input_names)
+    warnings.warn(
+        f"[dump] the function read values computed from {names}, which are constants of the model:"
+        f" {values}. The model uses them for all inputs",
+        stacklevel=3,
+    )
+
+
+def _listed(constants: list[Constant], input_names: list[str]) -> tuple[str, str]:
+    """The inputs that the constants depend on, and the first constants with their places."""
+    names = sorted({input_names[at] for constant in constants for at in constant.arguments})
+    first = ", ".join(f"{constant.value} at {constant.place}" for constant in constants[:5])
+    more = f" and {len(constants) - 5} more" if len(constants) > 5 else ""
+    return ", ".join(names), first + more
 
 
 def write_model(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names operators and parameters of a recorded function after the modules that ran.
 
-Also which shapes the function turned into numbers, and where.
+Also which shapes and values the function turned into numbers, and where.
 """
 
 import math
@@ -18,19 +18,19 @@ from ..tensor import Tensor
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-_Read = TypeVar("_Read", int, float, list, np.ndarray)
+_Read = TypeVar("_Read", bool, int, float, list, np.ndarray)
 
 
-class ShapeConstant(NamedTuple):
-    """Numbers that the recorded function took from the shapes of arguments."""
+class Constant(NamedTuple):
+    """Numbers that the recorded function took from the shapes or the values of arguments."""
 
     arguments: tuple[int, ...]  # by number
-    value: int | float | list
+    value: bool | int | float | list | str
     place: str  # "file:line" of the code that calls this package
 
     @property
     def claim(self) -> str:
-        """What the model says if it refuses a shape; models do not contain paths."""
+        """Begins the error message of a model that refuses a shape. It has no path."""
         return f"{self.value} at {os.path.basename(self.place)} is a constant of the model"
 
 
@@ -57,32 +57,39 @@ class RecordedNames:
         self._has_constants = has_constants
         self.scopes: list[tuple[int, str]] = []
         self.tensors: list[tuple[Tensor, str]] = []
-        self.shape_constants: list[ShapeConstant] = []
-        self.lengths: list[ShapeConstant] = []  # some are the same for all shapes
+        self.shape_constants: list[Constant] = []
+        self.lengths: list[Constant] = []  # some are the same for all shapes
+        self.values: list[Constant] = []
 
     def enter(self, path: str) -> None:
         """Subsequent operators belong to the module of this path."""
         self.scopes.append((self._trace.step_count, path))
 
-    def noted(self, tensor: Tensor, read: Callable[[], _Read]) -> _Read:
-        """Reads numbers. Those that depend on the arguments' shapes are recorded. Models refuse
-        shapes for which a single one is another; which of several the function uses is unknown.
+    def noted(self, tensor: Tensor, read: Callable[[], _Read], chooses: bool = False) -> _Read:
+        """Reads numbers. Those that depend on the arguments are recorded. Models refuse shapes for
+        which a single one is another; which of several the function uses is unknown.
 
         Args:
             tensor: the value of the function that is read.
             read: gives a number, an array or a list.
+            chooses: only a branch depends on it. A choice by shapes alone is often a check, and is
+                not recorded.
         """
         is_kept = self._has_constants and tensor._is_symbolic
-        arguments = tuple(_mge.shape_arguments(tensor)) if is_kept else ()
+        by_shape = _mge.shape_arguments(tensor) if is_kept else ()
+        by_value = _mge.arguments_of(tensor, by_value=True) if is_kept and not by_shape else ()
+        arguments, has_shapes = tuple(by_shape or by_value), bool(by_shape)
         value = read()
-        if arguments:
-            array, is_one = np.asarray(value), math.prod(tensor._tuple_shape) == 1
-            plain = array.item() if is_one else array.reshape(-1).tolist()
-            constant = ShapeConstant(arguments, plain, _place_of_caller())
-            if constant not in self.shape_constants:
-                self.shape_constants.append(constant)
-            if is_one:
-                _mge.keep_value(tensor, constant.claim)
+        if not arguments or (has_shapes and chooses):
+            return value
+        array, is_one = np.asarray(value), math.prod(tensor._tuple_shape) == 1
+        plain = array.item() if is_one else array.reshape(-1).tolist() if has_shapes else "an array"
+        constant = Constant(arguments, plain, _place_of_caller())
+        kind = self.shape_constants if has_shapes else self.values
+        if constant not in kind:
+            kind.append(constant)
+        if is_one and has_shapes:
+            _mge.keep_value(tensor, constant.claim)
         return value
 
     def note_length(self, tensor: Tensor, length: int) -> None:
@@ -94,7 +101,7 @@ class RecordedNames:
         """
         arguments = tuple(_mge.arguments_of(tensor)) if self._has_constants else ()
         if arguments:
-            constant = ShapeConstant(arguments, length, _place_of_caller())
+            constant = Constant(arguments, length, _place_of_caller())
             if constant not in self.lengths:
                 self.lengths.append(constant)
             _mge.keep_length(tensor, constant.claim)
