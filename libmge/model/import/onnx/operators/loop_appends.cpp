@@ -31,11 +31,11 @@ void count_reads(const file::GraphProto& graph, Counts& reads) {
     for (auto& output : graph.output()) ++reads[output.name()];
 }
 
-// A part behind the first operand, along the first axis.
+// A part behind the first operand, along the first axis; or a value behind those of a sequence.
 bool is_append(const file::NodeProto& node) {
-    bool is_concat = node.op_type() == "Concat" && is_standard(node.domain()) && node.input_size() == 2 &&
-                     node.output_size() == 1;
-    return is_concat && node.attribute_size() == 1 && node.attribute(0).name() == "axis" &&
+    if (!is_standard(node.domain()) || node.input_size() != 2 || node.output_size() != 1) return false;
+    if (node.op_type() == "SequenceInsert") return true;
+    return node.op_type() == "Concat" && node.attribute_size() == 1 && node.attribute(0).name() == "axis" &&
            node.attribute(0).i() == 0;
 }
 

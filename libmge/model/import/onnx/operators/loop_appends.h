@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Bodies of loops that append a part to a value which they carry, in each step.
+// Bodies of loops that append a part to a value which they carry, or a value to a sequence, in each step.
 
 #include <optional>
 #include <set>
@@ -10,7 +10,7 @@
 namespace mge::onnx {
 
 struct AppendingBody {
-    std::set<size_t> appends;     // carried values that only a Concat along the first axis reads
+    std::set<size_t> appends;     // carried values that only an append reads
     file::GraphProto collecting;  // without them: the parts are further slices
 };
 // Nullopt: it has no appends, or contains loops itself.

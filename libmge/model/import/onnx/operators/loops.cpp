@@ -236,22 +236,20 @@ Tensors found(const Site& site, const Loop& loop, bool has_slices) {
     return {results.begin() + 1, results.begin() + 1 + ptrdiff_t(loop.start.size())};
 }
 
-// Each step by itself.
-Tensors written_out(const Site& site, const Loop& loop) {
-    constexpr auto what = "carried values that are sequences or change their shape, ";
-    if (loop.limit || loop.cond.is_symbolic()) unsupported(what, "in a computed number of steps");
-    if (loop.trips && *loop.trips > most_written_out) unsupported(what, "in ", *loop.trips, " steps");
+// Each step by itself; nullopt: there are too many, or the number of steps is known only at run time.
+std::optional<Tensors> written_out(const Site& site, const Loop& loop) {
+    if (loop.limit || loop.cond.is_symbolic() || loop.trips > most_written_out) return std::nullopt;
     auto count = loop.start.size();
     Tensors carried = loop.start;
     std::vector<Tensors> slices(size_t(loop.body->output_size()) - 1 - count);
     Tensor cond = loop.cond;
     for (int64_t i = 0; (!loop.trips || i < *loop.trips) && is_true(cond); ++i) {
-        if (i == most_written_out) unsupported(what, "in more than ", most_written_out, " steps");
+        if (i == most_written_out) return std::nullopt;
         Tensors results = step(site, loop, literal(i), carried);
         for (auto& result : results)
             if (!result) unsupported("an inner graph with unsupported nodes");
         cond = find_value(results[0]);
-        if (!cond) unsupported(what, "with a computed condition");
+        if (!cond) return std::nullopt;
         carried.assign(results.begin() + 1, results.begin() + 1 + ptrdiff_t(count));
         for (size_t k = 0; k < slices.size(); ++k)
             slices[k].push_back(ops::add_axis(results[1 + count + k], {.axes = {0}}));
@@ -263,12 +261,23 @@ Tensors written_out(const Site& site, const Loop& loop) {
     return carried;
 }
 
+[[noreturn]] void refuse_changing() {
+    unsupported("carried values that are sequences or change their shape, in more than ", most_written_out,
+                " steps or in a computed number of them");
+}
+
+bool has_sequence(const Site& site, const Loop& loop) {
+    return std::ranges::any_of(loop.start, [&](auto& t) { return bool(site.importer.sequences().find(t)); });
+}
+
 Tensors looped(const Site& site, const Loop& loop) {
-    bool has_sequence =
-        std::ranges::any_of(loop.start, [&](auto& t) { return bool(site.importer.sequences().find(t)); });
-    if (has_sequence) return written_out(site, loop);
+    if (has_sequence(site, loop)) refuse_changing();
     Trial trial = tried(site, loop);
-    if (!is_stable(loop, trial.results)) return written_out(site, loop);
+    if (!is_stable(loop, trial.results)) {
+        auto results = written_out(site, loop);
+        if (!results) refuse_changing();
+        return *results;
+    }
     if (trial.should_continue) return known_ahead(site, loop, *trial.should_continue);
     if (auto limited = with_own_limit(site, loop, trial)) return known_ahead(site, *limited, true);
     return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
@@ -291,6 +300,16 @@ Tensor appended(const Tensor& start, const Tensor& slices) {
     return ops::concat({start, parts}, {.axis = 0});
 }
 
+// A sequence whose loop returns slices instead of appending them.
+Tensor collected(const Site& site, const Sequence& start, const Tensor& slices) {
+    if (start.elements) unsupported("a loop that appends to a sequence of computed length");
+    Tensors parts;
+    for (auto& item : start.items) parts.push_back(ops::add_axis(item, {.axes = {0}}));
+    parts.push_back(slices);
+    Tensor all = parts.size() == 1 ? slices : ops::concat(TensorList(parts), {.axis = 0});
+    return site.importer.sequences().add({{}, false, all, 0, false});
+}
+
 // Loops that append to carried values, as PyTorch scripts do, collect slices instead.
 Tensors looped_with_appends(const Site& site, const Loop& loop, const AppendingBody& body) {
     Loop collecting = loop;
@@ -301,8 +320,13 @@ Tensors looped_with_appends(const Site& site, const Loop& loop, const AppendingB
     Tensors results = looped(site, collecting), all;
     size_t next = 0, next_part = results.size() - body.appends.size();
     for (size_t i = 0; i < loop.start.size(); ++i) {
-        bool appends = body.appends.contains(i);
-        all.push_back(appends ? appended(loop.start[i], results[next_part++]) : results[next++]);
+        auto* sequence = site.importer.sequences().find(loop.start[i]);
+        if (!body.appends.contains(i))
+            all.push_back(results[next++]);
+        else if (sequence)
+            all.push_back(collected(site, *sequence, results[next_part++]));
+        else
+            all.push_back(appended(loop.start[i], results[next_part++]));
     }
     append(all, std::span(results).subspan(next, results.size() - body.appends.size() - next));
     return all;
@@ -383,7 +407,10 @@ Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
 Tensors import_loop(const Site& site) {
     Loop loop = loop_of(site);
     if (loop.trips && !loop.cond.is_symbolic() && !is_true(loop.cond)) loop.trips = 0;
-    bool may_be_written_out = loop.trips && !loop.cond.is_symbolic();
+    bool has_sequences = has_sequence(site, loop);
+    if (has_sequences)
+        if (auto results = written_out(site, loop)) return *results;
+    bool may_be_written_out = !has_sequences && loop.trips && !loop.cond.is_symbolic();
     auto body = may_be_written_out ? std::nullopt : find_appends(*loop.body, loop.start.size());
     return body ? looped_with_appends(site, loop, *body) : looped(site, loop);
 }

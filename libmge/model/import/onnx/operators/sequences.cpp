@@ -138,8 +138,9 @@ Tensors import_split_to_sequence(const Site& site) {
         return {made(site, late_split(x, axis, site.in(1), size_t(count)))};
     }
     auto extent = find_extent(x, axis);
-    bool keeps = site.attributes.integer("keepdims", 1) || site.has(1);
     bool are_single = !site.has(1) || (!rank_of(site.in(1)) && site.find_values(1) == IntList{1});
+    // PyTorch writes the size 1 without its axis, and ONNX Runtime reads it so.
+    bool keeps = site.attributes.integer("keepdims", 1) || !are_single;
     if (!extent && are_single) return {site.importer.sequences().add({{}, false, x, axis, keeps})};
     if (!extent) unsupported("a sequence of computed length");
     IntList sizes = split_sizes(site, *extent);
@@ -156,9 +157,12 @@ Tensors import_split_to_sequence(const Site& site) {
 
 Tensors import_concat_from_sequence(const Site& site) {
     bool is_new = site.attributes.integer("new_axis", 0);
-    if (auto& late = any_sequence_in(site, 0); late.elements && is_new != late.keeps_axis) {
-        int axis = site.axis(site.attributes.integer("axis", 0), rank_of(late.elements));
-        if (is_new || axis == late.axis) return {moved_axis(late.elements, late.axis, axis)};
+    if (auto& late = any_sequence_in(site, 0); late.elements) {
+        Tensor all = late.elements;
+        if (late.keeps_axis) all = ops::add_axis(all, {.axes = {late.axis + 1}});
+        int axis = site.axis(site.attributes.integer("axis", 0), rank_of(all) - int(!is_new));
+        all = moved_axis(all, late.axis, axis);
+        return {is_new ? all : Tensor(ops::flatten(all, {.start = axis, .end = axis + 1}))};
     }
     auto& items = sequence_in(site, 0).items;
     if (items.empty()) invalid("its sequence is empty");
