@@ -241,17 +241,29 @@ cpu::QuadTile tile_of_block(const DirectRun& run, int64_t block) {
             .y_stride = c.g.oc};
 }
 
-// The parts of a row, one after the other.
-void gather_row(const DirectRun& run, const uint8_t* from, uint8_t* to) {
-    auto& c = run.c;
-    const int64_t n = c.window_bytes;
-    for (size_t i = 0; i < c.window.size(); ++i, to += n) {
-        const uint8_t* part = from + c.window[i];
-        if (part + whole(n, vector) > run.end)
-            std::memcpy(to, part, size_t(n));
-        else
-            for (int64_t at = 0; at < n; at += vector) std::memcpy(to + at, part + at, vector);
+// The parts of a row, one after the other: so many vectors each, or if 0, as many as they need.
+template <int vectors>
+void gather_row(const DirectConv& c, const uint8_t* from, uint8_t* to) {
+    for (int64_t offset : c.window) {
+        const int64_t bytes = vectors ? vectors * vector : c.window_bytes;
+        for (int64_t at = 0; at < bytes; at += vector) std::memcpy(to + at, from + offset + at, vector);
+        to += c.window_bytes;
     }
+}
+// Reads no byte behind the parts.
+void gather_last_row(const DirectConv& c, const uint8_t* from, uint8_t* to) {
+    for (int64_t offset : c.window) {
+        std::memcpy(to, from + offset, size_t(c.window_bytes));
+        to += c.window_bytes;
+    }
+}
+// The rows of neighbours in a line of y.
+void gather_neighbours(const DirectRun& run, const uint8_t* from, int64_t count, uint8_t* to) {
+    auto& c = run.c;
+    const int64_t vectors = pieces(c.window_bytes, vector), reach = c.window.back() + vectors * vector;
+    const auto gather = vectors == 1 ? gather_row<1> : vectors == 2 ? gather_row<2> : gather_row<0>;
+    for (int64_t i = 0; i < count; ++i, from += c.g.stride[1] * c.g.ic, to += c.k())
+        (from + reach > run.end ? gather_last_row : gather)(c, from, to);
 }
 
 // The rows of a tile at the image's end.
@@ -275,9 +287,12 @@ void gather_tiles(const DirectRun& run, cpu::TileWalk walk, int64_t tiles, uint8
     auto& g = c.g;
     for (int64_t i = 0; i < tiles; ++i, walk.advance()) {
         const cpu::TilePixels pixels = walk.pixels();
-        for (int64_t p = pixels.first; p < pixels.first + pixels.count; ++p, to += c.k()) {
+        const int64_t end = pixels.first + pixels.count;
+        for (int64_t p = pixels.first, count = 0; p < end; p += count, to += count * c.k()) {
             const int64_t line = p / g.out[1], column = p % g.out[1];
-            gather_row(run, run.x + line * g.stride[0] * c.line_bytes() + column * g.stride[1] * g.ic, to);
+            const uint8_t* from = run.x + line * g.stride[0] * c.line_bytes() + column * g.stride[1] * g.ic;
+            count = std::min(end - p, g.out[1] - column);
+            gather_neighbours(run, from, count, to);
         }
     }
 }
@@ -314,7 +329,7 @@ void run_tile(const DirectRun& run, const cpu::TilePixels& pixels, int64_t block
         }
         return c.unit->steps(tile, *run.steps, pending);
     }
-    int32_t* sums = pending.sums;
+    int32_t* sums = pending.sums[0];
     alignas(64) static constexpr std::array<int32_t, size_t(columns)> nothing{};
     c.unit->sums(tile, sums);
     // The pixels of two whole lines are neighbours, too.
