@@ -67,12 +67,22 @@ struct QuadOperands {
 // Nullopt if the steps need other operations.
 std::optional<QuadSteps> quad_steps(const StepMaking& m, const QuadOperands& operands);
 
-// A tile whose products are computed while the sums of the one before become steps. Each thread has one.
+// The sums of a tile, which become steps while the products of the next one are computed, and the place of
+// the next one's sums. Each thread has one.
 inline constexpr int64_t quad_most_rows = 32;
 struct QuadPending {
-    alignas(64) int32_t sums[size_t(quad_most_rows * quad_columns)];
+    alignas(64) int32_t sums[2][size_t(quad_most_rows * quad_columns)];
     QuadTile tile;
-    bool has_tile = false;
+    bool has_tile = false, is_second = false;
+
+    const int32_t* sums_of_tile() const { return sums[is_second]; }
+    int32_t* other_sums() { return sums[!is_second]; }
+    // Its sums are in other_sums().
+    void add(const QuadTile& t) {
+        tile = t;
+        has_tile = true;
+        is_second = !is_second;
+    }
 };
 
 // The instructions that multiply tiles.

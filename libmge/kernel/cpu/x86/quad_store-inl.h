@@ -95,17 +95,30 @@ public:
     // The first `count` of them.
     __attribute__((target("avx512f,avx512bw,avx512vl"), always_inline)) void operator()(
         const __m512i (*sums)[vectors], int count, const Rows& rows) const {
+        // Each operation on all vectors before the next operation: the processor looks only so far ahead.
+        __m512 reals[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+            const int row = i / vectors, v = i % vectors;
+            __m512i sum = (row < count ? sums[row] : sums[0])[v];
+            if constexpr (!is_started) sum = _mm512_add_epi32(sum, start_[v]);
+            reals[i] = real_of(sum, scale_[v]);
+            in_this_order(reals[i]);
+        }
+        if constexpr (what != Between::nothing)
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i) {
+                const int row = i / vectors, v = i % vectors;
+                const uint8_t* residual = row < count ? rows.residual[row] : rows.residual[0];
+                reals[i] =
+                    reals_(reals[i], v, residual + v * quad_lanes, __mmask16(present_ >> (v * quad_lanes)));
+                in_this_order(reals[i]);
+            }
         __m512i q[4];
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) {
-            const int from = i / vectors < count ? i / vectors : 0, v = i % vectors;
-            __m512i sum = sums[from][v];
-            if constexpr (!is_started) sum = _mm512_add_epi32(sum, start_[v]);
-            __m512 real = real_of(sum, scale_[v]);
-            if constexpr (what != Between::nothing)
-                real = reals_(real, v, rows.residual[from] + v * quad_lanes,
-                              __mmask16(present_ >> (v * quad_lanes)));
-            q[i] = rounded_quotients<is_short>(steps_, real);
+            q[i] = rounded_quotients<is_short>(steps_, reals[i]);
+            in_this_order(q[i]);
         }
         __m512i steps = narrow_steps(steps_, wide_steps(steps_, q[0], q[1]), wide_steps(steps_, q[2], q[3]));
         steps = _mm512_permutexvar_epi32(order_, steps);
@@ -122,6 +135,12 @@ public:
     }
 
 private:
+    // GCC would order by vectors instead.
+    template <class Vector>
+    __attribute__((target("avx512f"), always_inline)) static void in_this_order(Vector& x) {
+        asm("" : "+v"(x));
+    }
+
     const QuadStepVectors steps_;
     const __mmask32 present_;
     const RealVectors<what> reals_;
