@@ -402,3 +402,33 @@ def test_steps_of_rows_that_a_run_may_not_have(x, tmp_path):
     nodes = [node("DynamicQuantizeLinear", ["r"], ["y", "scale", "point"])]
     outputs = [("y", KINDS.UINT8), ("scale", KINDS.FLOAT), ("point", KINDS.UINT8)]
     same_as_runtime(selected_rows(nodes, outputs, tmp_path, []), x.astype(np.float32))
+
+
+def sparse_model(tmp_path, indices, is_weight, shape=(3, 4)):
+    values = number("w", [5, -7], np.float32)
+    sparse = onnx.helper.make_sparse_tensor(values, number("i", indices), shape)
+    nodes = [node("Mul", ["x", "w"], ["y"])]
+    if not is_weight:
+        nodes.insert(0, node("Constant", [], ["w"], sparse_value=sparse))
+    weights = {"sparse_initializer": [sparse]} if is_weight else {}
+    graph = onnx.helper.make_graph(nodes, "g", [port("x", [3, 4])], [port("y", [3, 4])], **weights)
+    sets = [onnx.helper.make_opsetid("", 17)]
+    model = onnx.helper.make_model(graph, opset_imports=sets, ir_version=8)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("is_weight", [False, True])
+@pytest.mark.parametrize("indices", [[2, 7], [[0, 2], [1, 3]]])
+def test_sparse_constants(indices, is_weight, tmp_path):
+    same_as_runtime(sparse_model(tmp_path, indices, is_weight), np.ones((3, 4), np.float32))
+
+
+@pytest.mark.parametrize("is_weight", [False, True])
+def test_wrong_sparse_constants_are_refused(is_weight, tmp_path):
+    refused(sparse_model(tmp_path, [2, 12], is_weight), "index 12 of a sparse constant")
+    refused(sparse_model(tmp_path, [[0, -2], [1, 3]], is_weight), "index -2 of a sparse constant")
+    refused(sparse_model(tmp_path, [[0], [1]], is_weight), r"have shape .*2, 1")
+    refused(sparse_model(tmp_path, [1, 2, 3], is_weight), "2 values for 3 indices")
+    refused(sparse_model(tmp_path, [1, 2], is_weight, (1 << 20, 1 << 20)), "1099511627776 elements")

@@ -64,6 +64,11 @@ const file::TensorProto* Attributes::tensor(std::string_view name) const {
     return found ? &found->t() : nullptr;
 }
 
+const file::SparseTensorProto* Attributes::sparse(std::string_view name) const {
+    auto* found = find(name, AttributeProto::SPARSE_TENSOR);
+    return found ? &found->sparse_tensor() : nullptr;
+}
+
 const file::GraphProto* Attributes::graph(std::string_view name) const {
     auto* found = find(name, AttributeProto::GRAPH);
     return found ? &found->g() : nullptr;

@@ -112,8 +112,21 @@ void Importer::define(Names& names, const std::string& name, const Tensor& value
 
 void Importer::add_initializers(Names& names) {
     record_.each_initializer([&](const Initializer& weight) { add_initializer(weight, names); });
-    for (auto& weight : record_.model.graph().sparse_initializer())
-        add_problem(text("weight '", weight.values().name().substr(0, longest_name), "': a sparse tensor"));
+}
+
+void Importer::add_sparse_initializers(const file::GraphProto& graph, Names& names) {
+    for (auto& weight : graph.sparse_initializer()) {
+        auto& name = weight.values().name();
+        Tensor value;
+        try {
+            value = dense_of(*this, weight);
+        } catch (const Unsupported& problem) {
+            add_problem(text("weight '", name.substr(0, longest_name), "': ", problem.what));
+        } catch (const UserError& e) {
+            fail("weight '", name.substr(0, longest_name), "': ", e.what());
+        }
+        define(names, name, value);
+    }
 }
 
 void Importer::add_initializer(const Initializer& weight, Names& names) {
@@ -318,6 +331,7 @@ Tensors Importer::import_inner(const file::GraphProto& graph, std::span<const Te
     names.outer = names_;
     InnerScope scope(*this, names, "its graphs are nested too deeply");
     for (auto& weight : graph.initializer()) define(names, weight.name(), constant_of(weight));
+    add_sparse_initializers(graph, names);
     if (size_t(graph.input_size()) != inputs.size())
         invalid("an inner graph has ", counted(graph.input_size(), "input"), ", expected ", inputs.size());
     for (int i = 0; i < graph.input_size(); ++i)
@@ -496,6 +510,7 @@ Graph Importer::build() {
     Names names;
     add_initializers(names);
     InterpreterScope scope(builder_);
+    add_sparse_initializers(record_.model.graph(), names);
     add_inputs(names);
     record_.each_node([&](const file::NodeProto& node) { import_node(node, names); });
     throw_problems();

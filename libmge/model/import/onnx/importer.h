@@ -81,6 +81,7 @@ private:
     void check_growth(const Place& place) const;
     int version_of(const std::string& domain) const;
     void add_initializers(Names& names);
+    void add_sparse_initializers(const file::GraphProto& graph, Names& names);
     void add_initializer(const Initializer& weight, Names& names);
     void add_inputs(Names& names);
     Tensor add_input(const file::ValueInfoProto& info);

@@ -48,6 +48,7 @@ public:
     std::vector<std::string> words(std::string_view name) const;
     // Null if absent.
     const file::TensorProto* tensor(std::string_view name) const;
+    const file::SparseTensorProto* sparse(std::string_view name) const;
     const file::GraphProto* graph(std::string_view name) const;
     // The first unread attribute; empty: all were read.
     std::string_view unread() const;

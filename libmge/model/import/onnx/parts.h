@@ -22,6 +22,7 @@ Tensors of_two(const Site& site) {
 }
 
 // constants.cpp
+Tensor dense_of(Importer& importer, const file::SparseTensorProto& sparse);
 // The body of a function with the attributes of its caller in the places that refer to them, and without the
 // inputs that the caller leaves out.
 google::protobuf::RepeatedPtrField<file::NodeProto> body_of_call(const file::FunctionProto& function,

@@ -9,6 +9,8 @@
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/convert/convert.h"
+#include "libmge/ops/index/take.h"
+#include "libmge/ops/shape/reshape.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "libmge/tensor/narrow.h"
 
@@ -18,6 +20,25 @@ namespace {
 Tensor float_vector(const FloatList& values) {
     std::vector<float> data(values.begin(), values.end());
     return tensor_from_host({DType::f32, {int64_t(data.size())}, {}}, data.data(), host_device);
+}
+
+// The places of elements in a tensor of that shape: numbers along all axes, or one per axis.
+IntList places_of(const Tensor& indices, const Shape& shape) {
+    IntList numbers = numbers_in(indices), places;
+    int rank = indices.shape().rank(), axes = rank == 2 ? shape.rank() : 1;
+    if (rank < 1 || rank > 2 || (rank == 2 && indices.shape()[1] != axes))
+        invalid("the indices of a sparse constant have shape ", indices.shape(), " for ", shape);
+    for (size_t i = 0; i < numbers.size();) {
+        int64_t place = 0;
+        for (int axis = 0; axis < axes; ++axis, ++i) {
+            const int64_t size = rank == 2 ? shape[axis] : shape.numel();
+            if (numbers[i] < 0 || numbers[i] >= size)
+                invalid("index ", numbers[i], " of a sparse constant is out of range for ", shape);
+            place = place * size + numbers[i];
+        }
+        places.push_back(place);
+    }
+    return places;
 }
 
 // Attributes of a node in the body, with those of the caller where they refer to it.
@@ -76,7 +97,8 @@ Tensors import_constant(const Site& site) {
     }
     if (attributes.has("value_strings"))
         return {texts.mark(vector_of(texts.numbers_of(attributes.words("value_strings"))))};
-    unsupported("a sparse constant");
+    if (auto* value = attributes.sparse("sparse_value")) return {dense_of(site.importer, *value)};
+    invalid("it has no value");
 }
 
 Tensors import_constant_of_shape(const Site& site) {
@@ -97,6 +119,25 @@ Tensors import_constant_of_shape(const Site& site) {
 }
 
 }  // namespace
+
+Tensor dense_of(Importer& importer, const file::SparseTensorProto& sparse) {
+    Shape shape;
+    for (int64_t extent : sparse.dims()) {
+        if (extent < 0) invalid("a sparse constant has a dimension of size ", extent);
+        if (shape.rank() == max_rank) unsupported("a sparse constant of rank ", sparse.dims_size());
+        shape.push_back(extent);
+    }
+    const int64_t size = checked_numel("sparse constant", shape);
+    if (size > INT32_MAX) unsupported("a sparse constant of ", size, " elements");
+    Tensor values = importer.constant_of(sparse.values());
+    IntList places = places_of(importer.constant_of(sparse.indices()), shape);
+    if (values.shape().rank() != 1 || values.spec().numel() != int64_t(places.size()))
+        invalid("a sparse constant has ", counted(values.spec().numel(), "value"), " for ",
+                counted(places.size(), "index", "indices"));
+    Tensor zeros = ops::full({.shape = {size}, .dtype = values.dtype()});
+    Tensor flat = ops::set_take({zeros, values, as_index(vector_of(places))}, {.axes = {0}});
+    return ops::reshape(flat, {.shape = {shape.begin(), shape.end()}});
+}
 
 google::protobuf::RepeatedPtrField<file::NodeProto> body_of_call(const file::FunctionProto& function,
                                                                  const file::NodeProto& caller) {
