@@ -6,6 +6,7 @@ import pytest
 from onnx_files import load, model_of, number, onnx, port, same_as_runtime
 
 from megengine import _mge
+from megengine.utils.network import Network
 
 node = onnx.helper.make_node
 KINDS = onnx.TensorProto
@@ -414,3 +415,25 @@ def test_dimensions_stay_open_in_a_written_model(name, tmp_path):
     same_as_runtime(written, *xs)
     y = load(tmp_path / "model.onnx")(*xs).numpy()
     np.testing.assert_allclose(load(written)(*xs).numpy(), y, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [node("TopK", ["x", "three"], ["y", "places"], axis=0)],
+        [node("Squeeze", ["x"], ["s"]), node("Add", ["s", "s"], ["y"])],
+    ],
+)
+def test_recorded_sizes_pass_the_checks_of_runs(nodes, tmp_path):
+    """Tools and servers run a model with these sizes if they are told no others."""
+    path = model_of(
+        nodes,
+        [port("x", ["n", "m"])],
+        [port("y", None)],
+        tmp_path,
+        initializers=[number("three", [3])],
+    )
+    shape = Network.load(str(path)).input_vars[0].shape
+    assert shape[0] > 1
+    same_as_runtime(path, real(*shape))
+    same_as_runtime(path, real(5, 2))

@@ -160,6 +160,12 @@ void Importer::note_inner(const SymbolicInference& inference) {
     inner_bytes_ += inference.bytes();
 }
 
+void Importer::prefer_at_least(const Tensor& x, int axis, int64_t least) {
+    Shape shape = symbolic_shape(x);
+    if (!shape.is_known() || is_known_late(shape.extent(axis))) return;
+    preferences_.push_back({{}, Guard::Relation::at_least, shape.extent(axis), least});
+}
+
 std::optional<OpenSizes> Importer::better_sizes() {
     inference_.follow();
     auto is_late = [](const Guard& guard) { return is_known_late(guard.a) || is_known_late(guard.b); };
@@ -172,6 +178,7 @@ std::optional<OpenSizes> Importer::better_sizes() {
     std::vector<Guard> demands = inference_.guards();
     demands.insert(demands.end(), inner_guards_.begin(), inner_guards_.end());
     std::erase_if(demands, is_late);
+    demands.insert(demands.end(), preferences_.begin(), preferences_.end());
     auto sizes = onnx::better_sizes(demands, sizes_);
     if (!sizes) return std::nullopt;
     better.chosen = *sizes;

@@ -48,6 +48,10 @@ public:
     // After an attempt that failed: sizes that meet more of what the operators demand; nullopt: there are
     // none, or the attempt failed for another reason.
     std::optional<OpenSizes> better_sizes();
+    // Runs check that the axis has at least so many elements: better recorded sizes pass.
+    void prefer_at_least(const Tensor& x, int axis, int64_t least);
+    // False if other recorded sizes are preferred.
+    bool meets_preferences() const { return !onnx::better_sizes(preferences_, sizes_); }
     // True if the inputs read so far have open dimensions.
     bool is_open() const { return !sizes_.empty(); }
     // Approximate memory of the results so far.
@@ -113,6 +117,7 @@ private:
     std::map<ValueId, Shape> input_shapes_;
     size_t graphs_ = 0;  // with inner graphs, so far
     SymbolicInference inference_;
+    std::vector<Guard> preferences_;
     std::vector<Guard> inner_guards_;  // demands of inner graphs, which hold only in runs that need them
     size_t inner_bytes_ = 0;
     ExternalFiles files_;

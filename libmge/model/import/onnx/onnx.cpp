@@ -48,12 +48,14 @@ constexpr int most_attempts = 16;
 
 // Builds the graph. Demands of operators that refuse the sizes give the next ones; nullopt if there are none.
 std::optional<Built> built(Tries& tries, OpenSizes sizes) {
+    std::optional<Built> found;
     for (int i = 0; i < most_attempts && tries.bytes <= most_growths * tries.record.limit; ++i) {
         Importer importer(tries.record, tries.label, sizes, tries.decided);
         std::exception_ptr fault;
         try {
             Graph graph = importer.build();
-            return Built{std::move(graph), importer.take_texts(), importer.sequence_lengths()};
+            found = {std::move(graph), importer.take_texts(), importer.sequence_lengths()};
+            if (importer.meets_preferences()) return found;
         } catch (const ModelError&) {
             fault = std::current_exception();
             tries.undecided.insert(importer.undecided().begin(), importer.undecided().end());
@@ -63,11 +65,11 @@ std::optional<Built> built(Tries& tries, OpenSizes sizes) {
         tries.bytes += importer.bytes();
         tries.is_open = importer.is_open();
         auto better = importer.better_sizes();
-        if (!better && fault && tries.decided.empty()) std::rethrow_exception(fault);
+        if (!better && fault && !found && tries.decided.empty()) std::rethrow_exception(fault);
         if (!better) break;
         sizes = std::move(*better);
     }
-    return std::nullopt;
+    return found;
 }
 
 // A graph needs one size for each dimension: runs that name no other use it, and it decides which branch is

@@ -168,6 +168,7 @@ Tensors import_topk(const Site& site) {
     require_within(wanted, 0, beyond, "the number of selected elements must be at least 0");
     std::string claim = text("no more elements than axis ", axis, " has may be taken");
     if (known && extent && k > *extent) invalid(claim, ": ", k, " of ", *extent);
+    if (known && !extent) site.importer.prefer_at_least(x, axis, k);
     if (!known || !extent) require_equal(ops::minimum(wanted, as_dtype(have, wanted.dtype())), wanted, claim);
     return known && k ? extremes(x, axis, k, is_largest) : late_extremes(x, axis, wanted, is_largest);
 }

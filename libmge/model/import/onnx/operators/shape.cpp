@@ -370,7 +370,8 @@ bool has_late_axes(const Site& site) {
 }
 
 // An axis that is kept and whose size differs between runs: with size 1 the rank would be different.
-void check_longer_axis(const Tensor& x, int axis) {
+void check_longer_axis(const Site& site, const Tensor& x, int axis) {
+    site.importer.prefer_at_least(x, axis, 2);
     Tensor is_one = as_dtype(ops::equal(std::get<Tensor>(extent_of(x, axis)), whole(1)), DType::i32);
     ops::assert_equal(ops::mul(is_one, number(is_one, 0)), is_one, {.max_error = 0});
 }
@@ -383,7 +384,7 @@ Tensors import_squeeze(const Site& site) {
         axes.emplace();
         for (int i = 0; i < rank_of(x); ++i) {
             auto extent = find_extent(x, i);
-            if (!extent) check_longer_axis(x, i);
+            if (!extent) check_longer_axis(site, x, i);
             if (extent == 1) axes->push_back(i);
         }
     }
