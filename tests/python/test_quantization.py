@@ -651,3 +651,34 @@ def test_histograms_need_finite_values(value, seen):
         observer(Tensor([0.0, 2.0]))
     with pytest.raises(ValueError, match="values reach from .* needs finite ones"):
         observer(Tensor([1.0, value]))
+
+
+@pytest.mark.parametrize(
+    "name, arguments, shape, method",
+    [
+        ("ConvBn2d", (4, 6, 3, 1, 1, 1, 2), (2, 4, 5, 5), "calc_conv_bn_qat"),
+        ("ConvTransposeBn2d", (3, 4, 2, 2), (2, 3, 4, 4), "calc_conv_transpose2d_bn_qat"),
+        ("LinearBn1d", (5, 4), (6, 5), "calc_linear_bn_qat"),
+    ],
+)
+def test_weights_fold_with_the_statistics_of_the_batch(name, arguments, shape, method):
+    whole = getattr(M, name)(*arguments)
+    exact = getattr(QAT, name).from_float_module(whole)
+    exact.set_qconfig(Q.min_max_fakequant_qconfig)
+    x = image(shape=shape)
+    got = getattr(exact, method)(x, approx=False)
+    part = next(
+        child for child in exact.children() if hasattr(child, "weight") and child is not exact.bn
+    )
+    out = part(x).numpy()
+    axes = tuple(axis for axis in range(out.ndim) if axis != 1)
+    mean, variance = out.mean(axes), out.var(axes)
+    count = out.size / mean.size
+    learned = exact.bn.running_mean.numpy(), exact.bn.running_var.numpy()
+    np.testing.assert_allclose(learned[0].ravel(), 0.1 * mean, rtol=1e-4, atol=1e-6)
+    unbiased = variance * count / (count - 1)
+    np.testing.assert_allclose(learned[1].ravel(), 0.9 + 0.1 * unbiased, rtol=1e-4)
+    exact.eval()
+    for running, value in ((exact.bn.running_mean, mean), (exact.bn.running_var, variance)):
+        running._reset(mge.Tensor(value.reshape(running.shape)))
+    np.testing.assert_allclose(getattr(exact, method)(x).numpy(), got.numpy(), rtol=1e-3, atol=1e-4)

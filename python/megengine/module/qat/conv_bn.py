@@ -14,9 +14,15 @@ class _ConvBnActivation2d(Float._ConvBnActivation2d, QATModule):
         weight = self.conv.weight
         observer.for_weight(weight, channel_axes(weight))
 
-    def calc_conv_bn_qat(self, inp: Tensor) -> Tensor:
-        """The two with weight and bias on their steps."""
-        return folded_qat(self, self.conv, self.bn, inp, self.conv.calc_conv)
+    def calc_conv_bn_qat(self, inp: Tensor, approx: bool = True) -> Tensor:
+        """The two with weight and bias on their steps.
+
+        Args:
+            inp: input of the layer.
+            approx: in training mode, fold the weight with the running statistics, not with those
+                of the batch.
+        """
+        return folded_qat(self, self.conv, self.bn, inp, self.conv.calc_conv, approx=approx)
 
 
 class ConvBn2d(_ConvBnActivation2d):

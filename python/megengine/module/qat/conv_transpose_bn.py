@@ -14,10 +14,17 @@ class _ConvTransposeBnActivation2d(Float._ConvTransposeBnActivation2d, QATModule
         weight = self.conv_transpose2d.weight
         observer.for_weight(weight, channel_axes(weight, transpose=True))
 
-    def calc_conv_transpose2d_bn_qat(self, inp: Tensor) -> Tensor:
-        """The two with weight and bias on their steps."""
+    def calc_conv_transpose2d_bn_qat(self, inp: Tensor, approx: bool = True) -> Tensor:
+        """The two with weight and bias on their steps.
+
+        Args:
+            inp: input of the layer.
+            approx: in training mode, fold the weight with the running statistics, not with those
+                of the batch.
+        """
         part = self.conv_transpose2d
-        return folded_qat(self, part, self.bn, inp, part.calc_conv_transpose2d, transpose=True)
+        compute = part.calc_conv_transpose2d
+        return folded_qat(self, part, self.bn, inp, compute, transpose=True, approx=approx)
 
 
 class ConvTransposeBn2d(_ConvTransposeBnActivation2d):

@@ -3,31 +3,32 @@
 
 from collections.abc import Callable
 
+from ... import functional as F
 from ...tensor import Tensor
 from ..folding import fold_factor, fold_weight_bias
 from ..module import Module
 from .module import QATModule
 
 
-def folded(part: Module, bn: Module, transpose: bool = False) -> tuple[Tensor, Tensor]:
+def folded(
+    part: Module,
+    bn: Module,
+    transpose: bool = False,
+    statistics: tuple[Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor]:
     """Weight and bias of a module that does the normalisation's work, too.
 
     Args:
         part: the layer before the normalisation.
         bn: the normalisation.
         transpose: the module is a transposed convolution.
+        statistics: means and variances of the channels; None: the running ones.
     Returns:
         Weight, and bias in the shape of the module's.
     """
+    mean, variance = statistics or (bn.running_mean, bn.running_var)
     weight, bias = fold_weight_bias(
-        part.weight,
-        part.bias,
-        bn.weight,
-        bn.bias,
-        bn.running_mean,
-        bn.running_var,
-        bn.eps,
-        transpose,
+        part.weight, part.bias, bn.weight, bn.bias, mean, variance, bn.eps, transpose
     )
     return weight, bias.reshape(-1) if part.weight.ndim == 2 else bias
 
@@ -39,13 +40,15 @@ def folded_qat(
     inp: Tensor,
     compute: Callable,
     transpose: bool = False,
+    approx: bool = True,
 ) -> Tensor:
     """Result of the layer and its normalisation with quantised weights.
 
     While the weight's quantiser is off, this is the layer and its normalisation as they are, to
     the bit. Otherwise it is the folded module in evaluation mode. In training mode the statistics
     are those of the batch; the weight is folded with the running ones and quantised, and their
-    effect is undone in the result.
+    effect is undone in the result. Without ``approx`` the weight is folded with those of the batch,
+    which needs the layer twice.
 
     Args:
         qat: the module that quantises.
@@ -54,18 +57,31 @@ def folded_qat(
         inp: input of the layer.
         compute: computes ``part`` with another weight and bias.
         transpose: the module is a transposed convolution.
+        approx: fold with the running statistics in training mode, too.
     Returns:
         The result before it is quantised.
     """
-    weight, bias = folded(part, bn, transpose)
+    is_exact = qat.training and not approx
+    statistics = _learned(bn, compute(inp, part.weight, part.bias)) if is_exact else None
+    weight, bias = folded(part, bn, transpose, statistics)
     weight = qat.apply_quant_weight(weight)
     quantiser = qat.weight_fake_quant
-    if quantiser is None or not quantiser.enabled:
+    if not is_exact and (quantiser is None or not quantiser.enabled):
         return bn(compute(inp, part.weight, part.bias))
-    if not qat.training:
+    if is_exact or not qat.training:
         return compute(inp, weight, qat.apply_quant_bias(bias, inp, weight))
     # conv(x, w * factor) / factor
     factor = fold_factor(bn.weight, bn.running_var, bn.eps)
     out = compute(inp, weight, None)
     out = out / (factor if out.ndim == 4 else factor.reshape(1, -1))
     return bn(out if part.bias is None else out + part.bias)
+
+
+def _learned(bn: Module, out: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance of each channel, which the running statistics of ``bn`` also learn."""
+    bn(out)
+    axes = [axis for axis in range(out.ndim) if axis != 1]
+    mean = F.mean(out, axis=axes, keepdims=True)
+    variance = F.mean((out - mean) ** 2, axis=axes, keepdims=True)
+    shape = bn.running_mean.shape
+    return mean.reshape(shape), variance.reshape(shape)

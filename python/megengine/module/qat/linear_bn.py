@@ -22,9 +22,16 @@ class _LinearBnActivation1d(Float._LinearBnActivation1d, QATModule):
             made.bias = Parameter(F.zeros_like(made.bias))
         return made
 
-    def calc_linear_bn_qat(self, inp: Tensor) -> Tensor:
-        """The two with weight and bias on their steps."""
-        return folded_qat(self, self.linear, self.bn, inp, self.linear.calc_linear)
+    def calc_linear_bn_qat(self, inp: Tensor, approx: bool = True) -> Tensor:
+        """The two with weight and bias on their steps.
+
+        Args:
+            inp: input of the layer.
+            approx: in training mode, fold the weight with the running statistics, not with those
+                of the batch.
+        """
+        part = self.linear
+        return folded_qat(self, part, self.bn, inp, part.calc_linear, approx=approx)
 
 
 class LinearBn1d(_LinearBnActivation1d):
