@@ -133,19 +133,18 @@ class Tensor(_mge.Tensor):
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """A read-only array on the same memory; ``dump`` warns if it contains shapes of inputs."""
-        return self._noted(_numpy) if self._is_symbolic else _numpy(self)
+        return _numpy(self) if state.names is None else self._noted(_numpy)
 
     def item(self, *args: Any) -> Any:
         """The only element, or the one at an index, as a Python number."""
-        return self._noted(_item, *args) if self._is_symbolic else _item(self, *args)
+        return _item(self, *args) if state.names is None else self._noted(_item, *args)
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        return self._noted(_tolist) if self._is_symbolic else _tolist(self)
+        return _tolist(self) if state.names is None else self._noted(_tolist)
 
     def _noted(self, read, *args) -> Any:
-        names, read = state.names, partial(read, self, *args)
-        return read() if names is None else names.noted(self, read)
+        return state.names.noted(self, partial(read, self, *args))
 
     def __trunc__(self):
         raise NotImplementedError("[Tensor] math.trunc is not defined; use F.floor or F.ceil")

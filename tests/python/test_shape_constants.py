@@ -61,6 +61,12 @@ class Pool(M.Module):
         return M.AvgPool2d((x.shape[2], x.shape[3]))(x)
 
 
+def read_twice(x):
+    rows = x.shape[2]
+    assert rows
+    return x * int(rows)
+
+
 def unpacked(x):
     first, second = x
     return first - second
@@ -82,6 +88,7 @@ CONSTANTS = {
     "tolist": (lambda x: x * plain(x.shape[2], "tolist"), [4], [TALL]),
     "numpy": (lambda x: x * float(plain(x.shape[3], "numpy")), [6], [NARROW]),
     "scalar": (lambda x: x * np.float32(x.shape[0]), [2], [ONE]),
+    "twice": (read_twice, [4], [TALL]),
     "length": (lambda x: x * len(x), [2], [ONE]),
     "rows": (lambda x: sum(row for row in F.relu(x)), [2], [ONE]),
     "list": (lambda x: F.stack(list(x), axis=1), [2], [ONE]),
@@ -211,6 +218,7 @@ def doubled(x):
 READING = {
     "while": (halved, ["36.0 at", "2.25 at", "and 2 more"]),
     "if": (doubled, ["True at"]),
+    "argument": (lambda x: x * float(x[0, 0]) if x[0, 0].item() else x, ["1.0 at"]),
     "array": (lambda x: x * F.exp(x).numpy().max(), ["an array at"]),
 }
 

@@ -70,14 +70,13 @@ class RecordedNames:
         which a single one is another; which of several the function uses is unknown.
 
         Args:
-            tensor: the value of the function that is read.
+            tensor: the value that is read, of the function or from outside.
             read: gives a number, an array or a list.
             chooses: only a branch depends on it. A choice by shapes alone is often a check, and is
                 not recorded.
         """
-        is_kept = self._has_constants and tensor._is_symbolic
-        by_shape = _mge.shape_arguments(tensor) if is_kept else ()
-        by_value = _mge.arguments_of(tensor, by_value=True) if is_kept and not by_shape else ()
+        by_shape = _mge.shape_arguments(tensor) if self._has_constants else ()
+        by_value = _mge.arguments_of(tensor, by_value=True) if self._has_constants else ()
         arguments, has_shapes = tuple(by_shape or by_value), bool(by_shape)
         value = read()
         if not arguments or (has_shapes and chooses):
