@@ -168,6 +168,8 @@ def test_resize(size, options):
         lambda x: F.roll(x, 5),
         lambda x: F.roll(x, [23, -31, 9], [1, 2, -1]),
         lambda x: F.roll(x, (5, -5), (2, -1)),
+        lambda x: F.roll(x, x.shape[2] // 2, 2),
+        lambda x: F.roll(x, (-x.shape[2], 1), (3, 2)),
     ],
 )
 def test_functions_of_images(function):

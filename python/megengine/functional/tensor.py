@@ -464,30 +464,29 @@ def roll(
     if axis is None:
         return reshaped_with(roll(flatten(inp), shift, 0), extents(inp, 0))
     axes = named_axes(axis, "roll")
-    if is_whole(shift) or not isinstance(shift, Iterable):
-        shifts = [as_int(shift, "roll", "shift")] * len(axes)
-    else:
-        shifts = list(shift)
-    if is_whole(axis) and not is_whole(shift):
+    has_one = not isinstance(shift, Iterable) or getattr(shift, "ndim", 1) == 0
+    shifts = [shift] * len(axes) if has_one else list(shift)
+    if is_whole(axis) and not has_one:
         raise TypeError(f"[roll] axis must be as many as the shifts {tuple(shifts)}, got {axis}")
     assert len(shifts) == len(axes), (
         f"[roll] {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis', 'axes')}"
     )
+    shifts = [extent_argument(s, "roll", "shift") for s in shifts]
     out = inp
     for s, a in zip(shifts, axes, strict=True):
         assert -inp.ndim <= a < inp.ndim, f"[roll] axis {a} is out of range for rank {inp.ndim}"
         size = inp._tuple_shape[a]
-        if not (s and size):
+        if not size or (isinstance(s, int) and not s):
             continue
         # A dumped net takes axes of other sizes, shorter ones than the shift too.
         follows = extents_follow(inp)
-        cut = -(int(s) % (extent(inp, a % inp.ndim) if follows else size))
+        cut = -(s % (extent(inp, a % inp.ndim) if follows else size))
         if follows or cut:
             before = (slice(None),) * (a % inp.ndim)
             front, back = out[(*before, slice(cut, None))], out[(*before, slice(None, cut))]
             out = concat([front, back], a)
     # As in MegEngine, only shifts of 0 give the Tensor itself.
-    return copy(inp) if out is inp and any(shifts) else out
+    return copy(inp) if out is inp and any(not isinstance(s, int) or s for s in shifts) else out
 
 
 def diag(inp: Tensor, k: int = 0) -> Tensor:
