@@ -464,14 +464,14 @@ def roll(
     if axis is None:
         return reshaped_with(roll(flatten(inp), shift, 0), extents(inp, 0))
     axes = named_axes(axis, "roll")
-    has_one = not isinstance(shift, Iterable) or getattr(shift, "ndim", 1) == 0
-    shifts = [shift] * len(axes) if has_one else list(shift)
-    if is_whole(axis) and not has_one:
-        raise TypeError(f"[roll] axis must be as many as the shifts {tuple(shifts)}, got {axis}")
-    assert len(shifts) == len(axes), (
-        f"[roll] {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis', 'axes')}"
+    several = shift if isinstance(shift, Iterable) and getattr(shift, "ndim", 1) else None
+    given: list[Any] = [shift] * len(axes) if several is None else list(several)
+    if is_whole(axis) and several is not None:
+        raise TypeError(f"[roll] axis must be as many as the shifts {tuple(given)}, got {axis}")
+    assert len(given) == len(axes), (
+        f"[roll] {counted(len(given), 'shift')} for {counted(len(axes), 'axis', 'axes')}"
     )
-    shifts = [extent_argument(s, "roll", "shift") for s in shifts]
+    shifts = [extent_argument(s, "roll", "shift") for s in given]
     out = inp
     for s, a in zip(shifts, axes, strict=True):
         assert -inp.ndim <= a < inp.ndim, f"[roll] axis {a} is out of range for rank {inp.ndim}"
