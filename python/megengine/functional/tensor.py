@@ -464,7 +464,7 @@ def roll(
     if axis is None:
         return reshaped_with(roll(flatten(inp), shift, 0), extents(inp, 0))
     axes = named_axes(axis, "roll")
-    several = shift if isinstance(shift, Iterable) and getattr(shift, "ndim", 1) else None
+    several = shift if isinstance(shift, Iterable) and getattr(shift, "ndim", 1) != 0 else None
     given: list[Any] = [shift] * len(axes) if several is None else list(several)
     if is_whole(axis) and several is not None:
         raise TypeError(f"[roll] axis must be as many as the shifts {tuple(given)}, got {axis}")
