@@ -11,6 +11,7 @@
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/bf16_product.h"
 #include "libmge/kernel/packed_values.h"
+#include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 
@@ -47,17 +48,9 @@ int64_t window_part(const ConvGeometry& g) { return g.dilation[1] == 1 ? g.kerne
 
 Support supports(const Problem& p) {
     if (!cpu::has_bf16_tiles()) return {"no matrix instructions"};
-    const Layout nhwc = Layout::named("nhwc");
-    auto &x = p.inputs[0], &y = p.outputs[0];
-    if (!(x.layout == nhwc) || !(y.layout == nhwc)) return {"images in the layout nhwc only"};
-    if (p.has_input(3) && !(p.inputs[3].layout == nhwc)) return {"a residual in another layout"};
-    if (x.dtype != DType::bf16 || p.inputs[1].dtype != DType::bf16) return {"bf16 factors only"};
-    if (y.dtype != DType::bf16 && y.dtype != DType::f32) return {"results of bf16 or f32 only"};
-    for (size_t i = 2; i < p.inputs.size(); ++i)
-        if (p.has_input(i) && p.inputs[i].dtype != y.dtype)
-            return {"bias and residual in the dtype of y only"};
-    if (!p.is_constant(1) || !p.inputs[1].layout.is_plain()) return {"constant plain weights only"};
-    if (x.numel() == 0 || y.numel() == 0) return {"an empty image"};
+    if (Support images = has_channels_last_of_bf16(p); !images) return images;
+    const DType y = p.outputs[0].dtype;
+    if (y != DType::bf16 && y != DType::f32) return {"results of bf16 or f32 only"};
     const auto g = forward_geometry(p);
     if (g.groups != 1) return {"one group only"};
     return cpu::bf16_depth(window_part(g)) ? supported : Support{"lines of windows with few divisors"};

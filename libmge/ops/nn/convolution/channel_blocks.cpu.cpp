@@ -28,6 +28,20 @@ Support has_constant_weights_of_f32(const Problem& p) {
     return supported;
 }
 
+Support has_channels_last_of_bf16(const Problem& p) {
+    const Layout nhwc = Layout::named("nhwc");
+    auto &x = p.inputs[0], &weight = p.inputs[1], &y = p.outputs[0];
+    if (x.layout != nhwc || y.layout != nhwc) return {"images in the layout nhwc only"};
+    if (p.has_input(3) && p.inputs[3].layout != nhwc) return {"a residual in another layout"};
+    if (x.numel() == 0 || y.numel() == 0) return {"an empty image"};
+    if (x.dtype != DType::bf16 || weight.dtype != DType::bf16) return {"bf16 factors only"};
+    for (size_t i = 2; i < p.inputs.size(); ++i)
+        if (p.has_input(i) && p.inputs[i].dtype != y.dtype)
+            return {"bias and residual in the dtype of y only"};
+    if (!p.is_constant(1) || !weight.layout.is_plain()) return {"constant plain weights only"};
+    return supported;
+}
+
 Support uses_channel_blocks(const Problem& p) {
     const Layout blocks = channel_blocks();
     if (p.inputs[0].layout != blocks || p.outputs[0].layout != blocks) return {"blocks of channels only"};

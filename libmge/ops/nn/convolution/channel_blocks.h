@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Common part of our own f32 convolutions: blocks of channels, and weights packed by them.
+// Common part of our own convolutions: blocks of channels, and weights packed by them; requirements.
 
 #include <memory>
 
@@ -25,6 +25,9 @@ bool has_fast_library();
 Support is_of_f32(const Problem& problem);
 // The same, and weights that are no constants or not plain.
 Support has_constant_weights_of_f32(const Problem& problem);
+// Refuses images and a residual that are not in nhwc, empty images, factors of other dtypes than bf16, a bias
+// and a residual of another dtype than y, and weights that are no constants or not plain.
+Support has_channels_last_of_bf16(const Problem& problem);
 // Refuses a convolution whose images and residual are not in channel_blocks(), or whose activation changes
 // the padding zeros in the last block of y.
 Support uses_channel_blocks(const Problem& problem);

@@ -94,15 +94,8 @@ struct HalvesState {
 
 Support supports_halves(const Problem& p) {
     if (cpu_isa() < Isa::amx) return {"not measured without matrix instructions"};
-    const Layout nhwc = Layout::named("nhwc");
-    auto &x = p.inputs[0], &y = p.outputs[0];
-    if (!(x.layout == nhwc) || !(y.layout == nhwc) || (p.has_input(3) && !(p.inputs[3].layout == nhwc)))
-        return {"images in the layout nhwc only"};
-    for (auto specs : {p.inputs, p.outputs})
-        for (auto& spec : specs)
-            if (!spec.is_absent() && spec.dtype != DType::bf16) return {"bf16 only"};
-    if (!p.is_constant(1) || !p.inputs[1].layout.is_plain()) return {"constant plain weights only"};
-    if (x.numel() == 0 || y.numel() == 0) return {"an empty image"};
+    if (Support images = has_channels_last_of_bf16(p); !images) return images;
+    if (p.outputs[0].dtype != DType::bf16) return {"results of bf16 only"};
     if (without_nan(p.as<Conv2d::Params>().activation) > Activation::hswish)
         return {"another function for the activation"};
     const auto g = forward_geometry(p);
