@@ -104,8 +104,10 @@ private:
 
 // Replaces the root by `value` of the target.
 ValueId replaced(Rewrite& rewrite, const Node& root, ValueId value) {
-    const TensorSpec &is = rewrite.target().value(value).spec,
-                     &was = rewrite.source().value(root.outputs[0]).spec;
+    TensorSpec& is = rewrite.target().value(value).spec;
+    const TensorSpec& was = rewrite.source().value(root.outputs[0]).spec;
+    // A shape that an operator alone does not know was found by inference over the whole graph.
+    if (!is.shape.is_known() && is.dtype == was.dtype) is = was;
     MGE_CHECK(is == was, "a rule replaces ", was, " by ", is, " for ", root.op->name);
     rewrite.replace(root.outputs[0], value);
     return value;

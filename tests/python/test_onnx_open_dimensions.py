@@ -425,7 +425,7 @@ def test_dimensions_stay_open_in_a_written_model(name, tmp_path):
     ],
 )
 def test_recorded_sizes_pass_the_checks_of_runs(nodes, tmp_path):
-    """Tools and servers run a model with these sizes if they are told no others."""
+    """Tools and servers run a model with these sizes unless the user names others."""
     path = model_of(
         nodes,
         [port("x", ["n", "m"])],

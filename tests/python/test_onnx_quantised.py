@@ -278,3 +278,38 @@ def test_sums_of_steps_that_are_broadcast_in_other_batches(tmp_path, form):
         y = model(x).numpy()
         assert y.shape == expected.shape
         assert np.abs(y.astype(int) - expected).max() <= (form == "QLinearAdd")
+
+
+def test_steps_of_rows_with_a_bias_at_open_sizes(tmp_path):
+    """A linear layer of a transformer: its product takes the bias and the steps."""
+    random = np.random.default_rng(3)
+    node = helper.make_node
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["x_steps"]),
+        node("DequantizeLinear", ["x_steps", "s", "z"], ["x_real"]),
+        node("DequantizeLinear", ["w", "ws"], ["w_real"]),
+        node("MatMul", ["x_real", "w_real"], ["m"]),
+        node("QuantizeLinear", ["m", "s", "z"], ["m_steps"]),
+        node("DequantizeLinear", ["m_steps", "s", "z"], ["m_real"]),
+        node("Add", ["m_real", "bias"], ["sum"]),
+        node("QuantizeLinear", ["sum", "s", "z"], ["y_steps"]),
+        node("DequantizeLinear", ["y_steps", "s", "z"], ["y"]),
+    ]
+    values = {
+        "s": np.float32(0.05),
+        "z": np.uint8(128),
+        "w": random.integers(-9, 10, (4, 6), dtype=np.int8),
+        "ws": np.float32(0.02),
+        "bias": random.normal(size=6).astype(np.float32),
+    }
+    weights = [onnx.numpy_helper.from_array(value, name) for name, value in values.items()]
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["b", "t", 4])
+    y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["b", "t", 6])
+    graph = helper.make_graph(nodes, "rows", [x], [y], weights)
+    sets = [helper.make_opsetid("", 17)]
+    path = tmp_path / "rows.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=sets, ir_version=8), path)
+    model, session = load(path), exact_session(path)
+    for shape in ((1, 8, 4), (2, 3, 4), (3, 1, 4)):
+        x = random.normal(size=shape).astype(np.float32)
+        np.testing.assert_allclose(model(x).numpy(), session.run(None, {"x": x})[0], atol=0.051)
