@@ -98,6 +98,17 @@ std::vector<float> computed(RowsFn run, const std::vector<float>& x) {
     return y;
 }
 
+// Subnormal results would take long.
+TEST(VectorFunctions, TinyExponentialsAreZero) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    const std::vector<float> x{-87.34f, -88, -95, -103, -104, -150, -1e4f, -3e38f, -infinity};
+    for (float y : computed(simd_rows<functor::Exp>(), x)) EXPECT_EQ(y, 0);
+    for (float y : computed(simd_rows<functor::Expm1>(), x)) EXPECT_EQ(y, -1);
+    const auto edges = computed(simd_rows<functor::Exp>(), {-87.3365f, NAN});
+    EXPECT_GE(edges[0], std::numeric_limits<float>::min());
+    EXPECT_TRUE(std::isnan(edges[1]));
+}
+
 TEST(VectorFunctions, AreAccurate) {
     for (auto& f : functions) {
         auto x = points(f.low, f.high), y = computed(f.rows(), x);
