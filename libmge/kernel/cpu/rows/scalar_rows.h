@@ -49,31 +49,33 @@ void scalar_element(const void* const* in, void* out, const void* functor) {
 template <class F, class T>
 void scalar_unary_rows(const Rows& r) {
     F f = *static_cast<const F*>(r.functor);
+    const int64_t n = r.n;  // read once: a store of a byte could change r
     for (int64_t row = 0; row < r.rows; ++row) {
         const T* x = r.input<T>(0, row);
         auto* y = r.output<decltype(stored<T>(f(load_scalar(T()))))>(row);
         if (r.is_scalar[0])
-            std::fill_n(y, r.n, stored<T>(f(load_scalar(*x))));
+            std::fill_n(y, n, stored<T>(f(load_scalar(*x))));
         else
-            for (int64_t i = 0; i < r.n; ++i) y[i] = stored<T>(f(load_scalar(x[i])));
+            for (int64_t i = 0; i < n; ++i) y[i] = stored<T>(f(load_scalar(x[i])));
     }
 }
 
 template <class F, class T>
 void scalar_binary_rows(const Rows& r) {
     F f = *static_cast<const F*>(r.functor);
+    const int64_t n = r.n;  // read once: a store of a byte could change r
     for (int64_t row = 0; row < r.rows; ++row) {
         const T *a = r.input<T>(0, row), *b = r.input<T>(1, row);
         auto* y = r.output<decltype(stored<T>(f(load_scalar(T()), load_scalar(T()))))>(row);
         auto first_a = load_scalar(*a), first_b = load_scalar(*b);
         if (r.is_scalar[0] && r.is_scalar[1])
-            std::fill_n(y, r.n, stored<T>(f(first_a, first_b)));
+            std::fill_n(y, n, stored<T>(f(first_a, first_b)));
         else if (r.is_scalar[0])
-            for (int64_t i = 0; i < r.n; ++i) y[i] = stored<T>(f(first_a, load_scalar(b[i])));
+            for (int64_t i = 0; i < n; ++i) y[i] = stored<T>(f(first_a, load_scalar(b[i])));
         else if (r.is_scalar[1])
-            for (int64_t i = 0; i < r.n; ++i) y[i] = stored<T>(f(load_scalar(a[i]), first_b));
+            for (int64_t i = 0; i < n; ++i) y[i] = stored<T>(f(load_scalar(a[i]), first_b));
         else
-            for (int64_t i = 0; i < r.n; ++i) y[i] = stored<T>(f(load_scalar(a[i]), load_scalar(b[i])));
+            for (int64_t i = 0; i < n; ++i) y[i] = stored<T>(f(load_scalar(a[i]), load_scalar(b[i])));
     }
 }
 
