@@ -39,7 +39,7 @@ class Inputs:
 
     def values(self, variables):
         names = [f"y{i}" for i in range(len(variables))]
-        model = self._net.graph.to_model([v.id for v in variables], names, {}, {})
+        model = self._net.graph.to_model([v._number for v in variables], names, {}, {})
         found = model.run([self._feeds[name] for name in model.input_names])
         return [value.numpy() for value in found]
 

@@ -233,9 +233,19 @@ def test_a_variable_is_a_tensor_of_its_graph():
             alone(var)
 
 
+def test_variables_have_values_that_are_known_before_a_run():
+    net = sums()
+    constant = net.make_const([1.0, 2.0])
+    assert constant.value.tolist() == [1.0, 2.0]
+    assert (constant.shapeof(0) + 1).value.tolist() == [3]
+    assert net.dest_vars[0].value is None
+
+
 def test_nodes_are_numbered_and_made_once():
     net = sums()
     assert len({var.id for var in net.all_vars}) == 5
+    # Programs for MegEngine take 0 for "no variable".
+    assert all(var.id for var in net.all_vars)
     assert net.all_oprs[2] is net.all_oprs[2]
     assert all(opr.priority == (0, opr.id) for opr in net.all_oprs)
 
@@ -382,7 +392,7 @@ def test_value_functions_refuse_variables_without_changes():
     net = sums()
     o = net.dest_vars[0]
     traced = trace(lambda x: x * 2)
-    model = net.graph.to_model([o.id], ["o"], {}, {})
+    model = net.graph.to_model([o._number], ["o"], {}, {})
     with pytest.raises(TypeError, match="a value of a graph cannot be an argument"):
         traced(o)
     for use in (lambda: model.run([o, o]), lambda: np.asarray(o), lambda: mge.Tensor(o).numpy()):

@@ -58,7 +58,7 @@ def dump_graph(
     )
     names, outputs = _named_outputs(output_vars)
     model = outputs[0].graph.to_model(
-        [var.id for var in outputs],
+        [var._number for var in outputs],
         names,
         dict(metadata or {}),
         dumping.optimisations(outputs[0].graph.optimisations, True),

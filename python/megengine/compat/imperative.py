@@ -81,12 +81,12 @@ def _read_by_gradients(traced: trace, input_count: int, result_count: int) -> li
     waiting, seen = list(outputs[result_count:]), set()
     while waiting:
         var = waiting.pop()
-        if var.id in seen:
+        if var._number in seen:
             continue
-        seen.add(var.id)
+        seen.add(var._number)
         if all(var.owner is not maker for maker in results):
             waiting += var.owner.inputs
     by_name = {graph.variable(number).name for number in seen}
     read = [name in by_name for name in names]
-    made = [any(var.id in seen for var in maker.outputs) for maker in results]
+    made = [any(var._number in seen for var in maker.outputs) for maker in results]
     return read[:input_count] + made + read[input_count:]

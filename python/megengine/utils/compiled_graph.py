@@ -12,8 +12,8 @@ def model_of(outputs: Sequence[Tensor]):
     """A ``_mge.Model`` that computes variables of one graph; its outputs have no names."""
     graph = outputs[0].graph
     names = [f"result {i}" for i in range(len(outputs))]
-    ids = [var.id for var in outputs]
-    return graph.to_model(ids, names, graph.metadata, graph.compile_options())
+    numbers = [var._number for var in outputs]
+    return graph.to_model(numbers, names, graph.metadata, graph.compile_options())
 
 
 class Compiled:

@@ -7,6 +7,8 @@ operators' definitions: ``params`` are an operator's parameters.
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import _mge
 from ..core.operator_classes import CLASSES, operator_class
 from ..core.tracing_state import state
@@ -116,6 +118,19 @@ class VarNode(NetworkNode, Tensor):
     def var(self) -> "VarNode":
         """The variable itself, for compatibility with MegEngine."""
         return self
+
+    @property
+    def id(self) -> int:
+        """A number from 1 on; no other variable of the graph has it."""
+        return self._number + 1
+
+    @property
+    def value(self) -> np.ndarray | None:
+        """The value as an array if it is known before the graph runs, else None."""
+        try:
+            return self.numpy()
+        except RuntimeError:
+            return None
 
     @property
     def owner(self) -> "OpNode":
