@@ -79,8 +79,8 @@ private:
     std::optional<size_t> step_;
 };
 
-Checks::Checks(const CheckOptions& options, int threads, DeviceId place)
-    : memory(place), options_(options), threads_(threads), place_(place) {
+Checks::Checks(const CheckOptions& options, int threads, DeviceId place, bool is_reported)
+    : memory(place, is_reported), options_(options), threads_(threads), place_(place) {
     if (!options.replay_plan.empty()) replayed_.emplace(options.replay_plan);
     if (!options.bin_io_dump.empty()) make_folder(options.bin_io_dump, "--bin-io-dump");
     if (!options.bin_out_dump.empty()) make_folder(options.bin_out_dump, "--bin-out-dump");

@@ -22,8 +22,9 @@ namespace mge::load_and_run {
 
 class Checks {
 public:
-    // `threads`: requested number; 0: not set. The model runs at `place`.
-    Checks(const CheckOptions& options, int threads, DeviceId place);
+    // `threads`: requested number; 0: not set. The model runs at `place`. `is_reported`: there is a report
+    // for figures of memory.
+    Checks(const CheckOptions& options, int threads, DeviceId place, bool is_reported);
     ~Checks();
 
     // Called around the compilation for these inputs. Before it, a replayed plan sets the options. After it,

@@ -20,7 +20,7 @@ Json three(size_t predicted, size_t measured, size_t system) {
 }  // namespace
 
 void MemoryFigures::mark(Sample& sample) const {
-    if (sample.is_taken) return;
+    if (!is_reported_ || sample.is_taken) return;
     ProcessMemory process = settled_process_memory();
     MemoryStats given_out = device(host_device).memory();
     if (&device(place_) != &device(host_device)) {
@@ -41,7 +41,7 @@ void MemoryFigures::fed(const std::vector<Test>& tests) {
 }
 
 void MemoryFigures::ran(const Graph& model, const Program& program) {
-    if (ran_.is_taken) return;
+    if (!is_reported_ || ran_.is_taken) return;
     mark(ran_);
     weights_in_file_ = resident_bytes(constant_pieces(model, true)).value_or(0);
     weights_elsewhere_ = resident_bytes(constant_pieces(model, false)).value_or(0);

@@ -23,7 +23,7 @@ std::string largest_step(const Program& program) {
 
 void open_checks(Job& job) {
     job.checks = std::make_unique<Checks>(job.options.checks, job.options.device.wanted_threads(),
-                                          job.options.device.place());
+                                          job.options.device.place(), !job.invocation.json.empty());
     job.checks->memory.before_load();
 }
 
@@ -61,7 +61,8 @@ void finish_checks(Job& job) {
     if (!job.failure) job.checks->finish(subject_of(job, test), test.program, *test.context, job.invocation);
     if (!job.checks->failure().empty()) job.fail(ErrorCode::accuracy, job.checks->failure());
     job.checks->add_to(job.report);
-    job.report["memory"] = job.checks->memory.to_json(*test.program, job.session->model().graph);
+    if (job.checks->memory.is_reported())
+        job.report["memory"] = job.checks->memory.to_json(*test.program, job.session->model().graph);
 }
 
 void print_checks(Job& job) { job.checks->print(); }
