@@ -2,7 +2,10 @@
 #include "libmge/base/text.h"
 
 #include <array>
+#include <charconv>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace mge {
@@ -21,19 +24,7 @@ struct KeptStreams {
 };
 thread_local KeptStreams kept;
 
-void restart_stream(TextStream& stream) {
-    static const std::string nothing;
-    static const std::ios pristine(nullptr);
-    stream.clear();
-    stream.str(nothing);  // a copy: the stream keeps its memory
-    stream.flags(pristine.flags());
-    stream.precision(pristine.precision());
-    stream.width(0);
-    stream.fill(' ');
-}
-
-// A stream that its thread keeps for the next text: constructing one takes longer than writing most texts,
-// and compiling a graph writes thousands (keys of the fast-run cache, labels).
+// A stream that its thread keeps for the next text: constructing one takes longer than writing most texts.
 class PooledStream {
 public:
     PooledStream()
@@ -41,27 +32,57 @@ public:
     ~PooledStream() {
         std::unique_ptr<TextStream> stream(stream_);
         if (is_ended || kept.count == most_kept || stream->view().size() > longest_kept) return;
-        restart_stream(*stream);
         kept.streams[kept.count++] = std::move(stream);
     }
     PooledStream(const PooledStream&) = delete;
     PooledStream& operator=(const PooledStream&) = delete;
-    TextStream& operator*() { return *stream_; }
+
+    // Without text and formats.
+    TextStream& restarted() {
+        static const std::string nothing;
+        static const std::ios pristine(nullptr);
+        stream_->clear();
+        stream_->str(nothing);  // a copy: the stream keeps its memory
+        stream_->flags(pristine.flags());
+        stream_->precision(pristine.precision());
+        stream_->width(0);
+        stream_->fill(' ');
+        return *stream_;
+    }
 
 private:
     TextStream* stream_;
 };
 
-}  // namespace
-
-void TextPart::write_characters(std::ostream& stream, const void* value) {
-    stream << static_cast<const char*>(value);
+template <class Integer>
+void append_number(std::string& text, Integer value) {
+    std::array<char, std::numeric_limits<Integer>::digits10 + 2> digits;
+    auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    text.append(digits.data(), end);
 }
 
+}  // namespace
+
+// Most parts are characters and integers, and compiling a graph writes thousands of texts (keys of the
+// fast-run cache, labels): these need no stream.
 std::string join_text(std::initializer_list<TextPart> parts) {
-    PooledStream stream;
-    for (const TextPart& part : parts) part.write(*stream);
-    return std::string((*stream).view());
+    std::string text;
+    std::optional<PooledStream> pool;
+    for (const TextPart& part : parts) {
+        if (auto* characters = std::get_if<std::string_view>(&part.value_)) {
+            text += *characters;
+        } else if (auto* streamed = std::get_if<TextPart::Streamed>(&part.value_)) {
+            TextStream& stream = (pool ? *pool : pool.emplace()).restarted();
+            streamed->write(stream, streamed->value);
+            text += stream.view();
+            if (!stream) break;  // as a stream ignores what follows an error
+        } else if (auto* number = std::get_if<long long>(&part.value_)) {
+            append_number(text, *number);
+        } else {
+            append_number(text, std::get<unsigned long long>(part.value_));
+        }
+    }
+    return text;
 }
 
 }  // namespace mge

@@ -6,6 +6,9 @@
 #include <locale>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
 
 #include "libmge/base/api.h"
 
@@ -21,24 +24,40 @@ public:
     }
 };
 
-// One part of a text: a value that outlives the text's expression, and the function that writes its type.
+// One part of a text: characters, a number, or another value, which outlives the text's expression, with the
+// function that writes its type.
 class TextPart {
 public:
+    TextPart(const char* value) : value_(std::string_view(value)) {}
     template <class T>
-    TextPart(const T& value) : value_(&value), write_(&write<T>) {}
-    // For literals: one function for all of their lengths.
-    TextPart(const char* value) : value_(value), write_(&write_characters) {}
-    void write(std::ostream& stream) const { write_(stream, value_); }
+    TextPart(const T& value) : value_(part(value)) {}
 
 private:
+    struct Streamed {
+        const void* value;
+        void (*write)(std::ostream& stream, const void* value);
+    };
+    using Part = std::variant<std::string_view, long long, unsigned long long, Streamed>;
+
+    template <class T>
+    static Part part(const T& value) {
+        constexpr bool is_number = std::is_integral_v<T> && sizeof(T) > 1;  // smaller ones are characters
+        if constexpr (std::is_convertible_v<const T&, std::string_view>)
+            return std::string_view(value);
+        else if constexpr (is_number && std::is_signed_v<T>)
+            return static_cast<long long>(value);
+        else if constexpr (is_number)
+            return static_cast<unsigned long long>(value);
+        else
+            return Streamed{&value, &write<T>};
+    }
     template <class T>
     static void write(std::ostream& stream, const void* value) {
         stream << *static_cast<const T*>(value);
     }
-    MGE_API static void write_characters(std::ostream& stream, const void* value);
 
-    const void* value_;
-    void (*write_)(std::ostream& stream, const void* value);
+    friend MGE_API std::string join_text(std::initializer_list<TextPart> parts);
+    Part value_;
 };
 
 MGE_API std::string join_text(std::initializer_list<TextPart> parts);
