@@ -7,6 +7,7 @@
 #include <bit>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "libmge/base/number_text.h"
@@ -62,17 +63,15 @@ const HeldAcrossFork numbers_at_fork([]() -> auto& { return recorder_numbers().m
 // Smaller values are kept: finding out whether the gradient rule reads them costs more.
 constexpr size_t bytes_worth_dropping = 16 << 10;
 
-// False if a tensor has no memory: a trace decides itself what it keeps.
-bool are_all_concrete(TapeNode& node) {
-    return std::ranges::all_of(node.tensors(),
-                               [](auto& t) { return !t || (!t.is_symbolic() && t.shape().is_known()); });
-}
-
-bool is_worth_dropping(TapeNode& node) {
+// Bytes of all values of a node. nullopt if one has no memory: a trace decides itself what it keeps.
+std::optional<size_t> concrete_bytes(TapeNode& node) {
     size_t bytes = 0;
-    for (auto& tensor : node.tensors())
-        if (tensor) bytes += tensor.spec().bytes();
-    return bytes >= bytes_worth_dropping;
+    for (auto& tensor : node.tensors()) {
+        if (!tensor) continue;
+        if (tensor.is_symbolic() || !tensor.shape().is_known()) return std::nullopt;
+        bytes += tensor.spec().bytes();
+    }
+    return bytes;
 }
 
 Tensor with_entries_of(const Tensor& tensor, Tensor result) {
@@ -206,7 +205,8 @@ struct Recorder final : Interpreter {
         node.set_tensors(inputs, outputs);
         node.grad_count = uint16_t(outputs.size());
         bool may_be_written = is_any_written_elsewhere();
-        if (are_all_concrete(node) && (may_be_written || is_worth_dropping(node)))
+        auto bytes = concrete_bytes(node);
+        if (bytes && (may_be_written || *bytes >= bytes_worth_dropping)) [[unlikely]]
             keep_read_values(op, params, node, may_be_written);
     }
 
