@@ -213,24 +213,20 @@ class GradManager(Recording):
                 "no computation history: did you forget record() or call a method that clears"
                 " the history?"
             )
-        for name, given in (("y", y), ("dy", dy)):
-            if given is not None and not isinstance(given, Iterable):
-                raise TypeError(
-                    f"[backward] {name} must be a Tensor or Tensors, got {type(given).__name__}"
-                )
-        ys = [] if y is None else [y] if isinstance(y, Tensor) else list(y)
-        dys = [dy] if isinstance(dy, Tensor) else dy if dy is None else list(dy)
+        ys = [] if y is None else _listed("y", y)
+        dys = None if dy is None else _listed("dy", dy)
         if dys is not None and len(ys) != len(dys):
             raise RuntimeError(
                 f"[backward] {counted(len(ys), 'result')}, but {counted(len(dys), 'gradient')} of"
                 " results"
             )
         before, _backwarding.manager = _backwarding.manager, self
-        paused = [gm._tape for gm in self._beside if gm._tape and gm._tape.is_recording]
+        paused = self._pause_beside() if self._beside else []
         try:
-            for tape in (self._tape, *paused):
-                tape.stop()
-            ys, dys = self._with_kept(*distinct_results(ys, dys))
+            self._tape.stop()
+            if len(ys) > 1 or dys is not None:
+                ys, dys = distinct_results(ys, dys)
+            ys, dys = self._with_kept(ys, dys)
             if self._backward_callbacks is None:
                 self._backward_callbacks = self._collect_backward_callbacks()
             if self._backward_callbacks:
@@ -242,6 +238,13 @@ class GradManager(Recording):
             self.release()
             for tape in paused:
                 tape.start()
+
+    def _pause_beside(self) -> list:
+        """Pause the others of the group; return their tapes."""
+        tapes = [gm._tape for gm in self._beside if gm._tape and gm._tape.is_recording]
+        for tape in tapes:
+            tape.stop()
+        return tapes
 
     def _collect_backward_callbacks(self) -> list[BackwardCallback]:
         found = (c for entry in self._attached.values() for c in entry.callbacks)
@@ -330,6 +333,16 @@ class GradManager(Recording):
         return GradManagerGroup([self]).merge_with(other)
 
     __ror__ = __or__
+
+
+def _listed(name: str, given: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    if isinstance(given, Tensor):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise TypeError(
+            f"[backward] {name} must be a Tensor or Tensors, got {type(given).__name__}"
+        )
+    return list(given)
 
 
 def _called(entry: _Attached, tensor: Tensor, grad):
