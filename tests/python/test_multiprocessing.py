@@ -221,7 +221,7 @@ def test_an_interrupted_parent_ends_all():
             os.kill(worker, 0)
 
 
-# Presses Ctrl-C at each line in turn of spawn's file, from the first start of a process to the wait.
+# Presses Ctrl-C at each line in turn of spawn's file, from the first start to the wait.
 INTERRUPTED_AT_EACH_LINE = """
 import itertools, multiprocessing, os, signal, sys, time
 from megengine.multiprocessing import spawning
