@@ -432,3 +432,40 @@ def test_wrong_sparse_constants_are_refused(is_weight, tmp_path):
     refused(sparse_model(tmp_path, [[0], [1]], is_weight), r"have shape .*2, 1")
     refused(sparse_model(tmp_path, [1, 2, 3], is_weight), "2 values for 3 indices")
     refused(sparse_model(tmp_path, [1, 2], is_weight, (1 << 20, 1 << 20)), "1099511627776 elements")
+
+
+def test_nodes_before_those_that_they_read(tmp_path):
+    """As converters to float16 write the casts of inputs. ONNX Runtime sorts nodes."""
+    branches = {
+        f"{name}_branch": onnx.helper.make_graph(
+            [node(op, ["x", "late"], ["q"]), node("Add", ["q", "late"], [name])],
+            name,
+            [],
+            [port(name, None)],
+        )
+        for name, op in [("then", "Mul"), ("else", "Sub")]
+    }
+    body = [node("Exp", ["a"], ["d"]), node("Neg", ["d"], ["e"])]
+    own = onnx.helper.make_function(
+        "own", "F", ["a"], ["e"], body, [onnx.helper.make_opsetid("", 17)]
+    )
+    nodes = [
+        node("If", ["is"], ["r"], **branches),
+        node("F", ["r"], ["y"], domain="own"),
+        node("Greater", ["sum", "late"], ["is"]),
+        node("ReduceSum", ["x"], ["sum"], keepdims=0),
+        node("ReduceMin", ["wide"], ["late"], keepdims=0),
+        node("Cast", ["x"], ["wide"], to=KINDS.FLOAT),
+    ]
+    path = model_of(nodes, [port("x", [4])], [port("y", None)], tmp_path, functions=[own])
+    for x in ([1, 2, 3, 4], [-1, -2, -3, 1]):
+        same_as_runtime(path, np.float32(x))
+    circle = [node("Add", ["x", "b"], ["a"]), node("Neg", ["a"], ["b"]), node("Abs", ["a"], ["y"])]
+    circle = model_of(circle, [port("x", [4])], [port("y", None)], tmp_path)
+    refused(circle, "reads 'b' before it is computed")
+
+
+def test_many_nodes_in_reverse_order(tmp_path):
+    nodes = [node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(5000)]
+    path = model_of(nodes[::-1], [port("v0", [2])], [port("v5000", [2])], tmp_path)
+    np.testing.assert_array_equal(load(path)(np.float32([-1, 2])).numpy(), [0, 2])

@@ -450,7 +450,18 @@ void Importer::import_node(const file::NodeProto& node, Names& names) {
 }
 
 void Importer::import_nodes(const google::protobuf::RepeatedPtrField<file::NodeProto>& nodes, Names& names) {
-    for (auto& node : nodes) import_node(node, names);
+    NodeOrder order = order_of(names);
+    for (auto& node : nodes) order.add(node);
+    order.finish();
+}
+
+NodeOrder Importer::order_of(Names& names) {
+    auto keep = [this](const file::NodeProto& node) {
+        growth_.add_waiting(node);
+        check_growth([&] { return place(node); });
+    };
+    return {[&names](const std::string& name) { return names.find(name) != nullptr; },
+            [this, &names](const file::NodeProto& node) { import_node(node, names); }, keep};
 }
 
 // A sequence is as many outputs as it has items.
@@ -519,7 +530,9 @@ Graph Importer::build() {
     InterpreterScope scope(builder_);
     add_sparse_initializers(record_.model.graph(), names);
     add_inputs(names);
-    record_.each_node([&](const file::NodeProto& node) { import_node(node, names); });
+    NodeOrder order = order_of(names);
+    record_.each_node([&](const file::NodeProto& node) { order.add(node); });
+    order.finish();
     throw_problems();
     add_outputs(names);
     // The rest has the graph alone.

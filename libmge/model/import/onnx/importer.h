@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "libmge/graph/builder.h"
+#include "libmge/model/import/onnx/node_order.h"
 #include "libmge/model/import/onnx/operators.h"
 #include "libmge/model/import/onnx/operators/learned/texts.h"
 #include "libmge/model/import/onnx/operators/many_axes.h"
@@ -94,6 +95,7 @@ private:
     size_t inferred_bytes() const { return inference_.bytes() + inner_bytes_; }
     void add_outputs(const Names& names);
     std::vector<std::pair<std::string, Tensor>> named_outputs(const Names& names);
+    NodeOrder order_of(Names& names);
     void import_nodes(const google::protobuf::RepeatedPtrField<file::NodeProto>& nodes, Names& names);
     void import_node(const file::NodeProto& node, Names& names);
     void translate(const file::NodeProto& node, Names& names);

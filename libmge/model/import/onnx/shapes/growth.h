@@ -19,6 +19,8 @@ public:
         if (counted_.insert(weight.address()).second && !is_external) given_ += weight.spec().bytes();
     }
     void add_name(const std::string& name);
+    // A parsed node that is kept.
+    void add_waiting(const file::NodeProto& node) { made_ += sizeof(node) + 4 * node.ByteSizeLong(); }
     // Names of an inner graph are removed at its end.
     size_t names() const { return names_; }
     void set_names(size_t bytes) { names_ = bytes; }
