@@ -46,8 +46,9 @@ struct Bf16Finish {
 // A thread's; its memory holds the sums of a tile whose y is not stored yet.
 struct Bf16Pending {
     alignas(64) float sums[bf16_rows * bf16_columns];
-    Bf16Tile tile;
-    bool has_tile = false;
+    Bf16Tile tile{};  // at first without rows
+    int64_t stored_rows = 0;
+    int64_t rows() const { return tile.rows; }
 };
 
 // Begins with the tiles of that shape; until end_tiles().

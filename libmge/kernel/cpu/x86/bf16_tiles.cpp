@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -24,8 +25,12 @@ __attribute__((target("amx-tile"))) void start_sums() {
     _tile_zero(3);
 }
 
-template <bool has_later>
-__attribute__((target("amx-tile,amx-bf16"))) void add_products(const Bf16Tile& t) {
+int64_t steps_along_k(const Bf16Tile& t) { return int64_t(t.parts.size()) * (t.part / t.depth); }
+
+// Calls between_steps() after the instructions of each step along k.
+template <bool has_later, class BetweenSteps>
+__attribute__((target("amx-tile,amx-bf16"))) void add_products(const Bf16Tile& t,
+                                                               const BetweenSteps& between_steps) {
     constexpr int64_t weight_stride = 2 * line;
     const int64_t stride = t.x_stride * int64_t(sizeof(uint16_t));
     const uint16_t* weight = t.weight;
@@ -43,12 +48,16 @@ __attribute__((target("amx-tile,amx-bf16"))) void add_products(const Bf16Tile& t
             if constexpr (has_later) _tile_dpbf16ps(3, 5, 7);
             for (const char* end = next + t.next_step; next < end; next += line)
                 _mm_prefetch(next, _MM_HINT_T1);
+            between_steps();
         }
     }
 }
-
+template <class BetweenSteps>
+void add_products(const Bf16Tile& t, const BetweenSteps& between_steps) {
+    t.rows > t.first_rows ? add_products<true>(t, between_steps) : add_products<false>(t, between_steps);
+}
 void add_products(const Bf16Tile& t) {
-    t.rows > t.first_rows ? add_products<true>(t) : add_products<false>(t);
+    add_products(t, [] {});
 }
 
 // The strides are in bytes.
@@ -163,21 +172,33 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void add_up(
     }
 }
 
+// Rows [begin, end) of y, all before or all behind `first_rows`.
 template <bool is_wide>
-void store_y(const Bf16Tile& t, Activation activation, float* sums) {
+void store_y(const Bf16Tile& t, Activation activation, float* sums, int64_t begin, int64_t end) {
     // Zeros instead of what is added, so that activated sums are stored by the same loop.
     alignas(line) static constexpr float nothing[size_t(bf16_columns)]{};
-    const int64_t first = t.first_rows, others = t.rows - first;
-    float* later_sums = sums + first * bf16_columns;
+    using Element = typename Vectors<is_wide>::Element;
+    const bool is_later = begin >= t.first_rows;
+    const int64_t rows = end - begin, at = (begin - (is_later ? t.first_rows : 0)) * t.y_stride;
+    auto* residual = static_cast<const Element*>(is_later ? t.residual_later : t.residual);
+    auto* y = static_cast<Element*>(is_later ? t.y_later : t.y) + at;
     const auto bounds = bounds_of(activation);
-    add_up<is_wide>(t, first, t.residual, t.y, bounds, sums);
-    add_up<is_wide>(t, others, t.residual_later, t.y_later, bounds, later_sums);
+    sums += begin * bf16_columns;
+    add_up<is_wide>(t, rows, residual ? residual + at : nullptr, y, bounds, sums);
     if (bounds) return;
-    activate(activation, sums, t.rows * bf16_columns);
+    activate(activation, sums, rows * bf16_columns);
     Bf16Tile activated = t;
     activated.bias = nothing;
-    add_up<is_wide>(activated, first, nullptr, t.y, Bounds{}, sums);
-    add_up<is_wide>(activated, others, nullptr, t.y_later, Bounds{}, later_sums);
+    add_up<is_wide>(activated, rows, nullptr, y, Bounds{}, sums);
+}
+
+// The next rows of the pending tile, at most so many.
+void store_some(const Bf16Finish& finish, Bf16Pending& pending, int64_t most) {
+    const Bf16Tile& t = pending.tile;
+    const int64_t begin = pending.stored_rows, part_end = begin < t.first_rows ? t.first_rows : t.rows;
+    pending.stored_rows = std::min(part_end, begin + most);
+    (finish.dtype == DType::f32 ? store_y<true> : store_y<false>)(t, finish.activation, pending.sums, begin,
+                                                                  pending.stored_rows);
 }
 
 }  // namespace
@@ -191,22 +212,30 @@ int64_t bf16_depth(int64_t part) {
     return 0;
 }
 
+// The processor looks ahead over some 500 operations. So vectors and matrices work at the same time only if
+// the instructions of a long product and the rows of the tile before alternate.
 void multiply_bf16(const Bf16Tile& tile, const Bf16Finish& finish, Bf16Pending& pending) {
+    constexpr int64_t long_product = 8, fewest_rows = 2;  // steps along k, and rows between two of them
+    const int64_t steps = steps_along_k(tile);
     start_sums();
-    add_products(tile);
+    if (steps >= long_product) {
+        const int64_t most = std::max(fewest_rows, pending.rows() / steps + 1);
+        add_products(tile, [&] {
+            if (pending.stored_rows < pending.rows()) store_some(finish, pending, most);
+        });
+    } else {
+        add_products(tile);
+    }
     finish_bf16(finish, pending);
     const bool has_later = tile.rows > tile.first_rows;
     store_sums(pending.sums, has_later ? pending.sums + tile.first_rows * bf16_columns : nullptr,
                sums_stride);
     pending.tile = tile;
-    pending.has_tile = true;
+    pending.stored_rows = 0;
 }
 
 void finish_bf16(const Bf16Finish& finish, Bf16Pending& pending) {
-    if (!pending.has_tile) return;
-    (finish.dtype == DType::f32 ? store_y<true> : store_y<false>)(pending.tile, finish.activation,
-                                                                  pending.sums);
-    pending.has_tile = false;
+    while (pending.stored_rows < pending.rows()) store_some(finish, pending, bf16_rows);
 }
 
 void add_bf16(const Bf16Sums& s, bool is_first) {
