@@ -7,6 +7,9 @@
 namespace mge {
 namespace {
 
+// Start of the name of a size that broadcasting leaves open.
+constexpr std::string_view broadcast_symbol = "?broadcast(";
+
 constinit thread_local GuardScope* innermost_scope = nullptr;
 constinit thread_local UndecidedScope* innermost_undecided = nullptr;
 
@@ -59,7 +62,12 @@ std::optional<Extent> broadcast_extents(std::string_view who, const Extent& a, c
     if (!b_may_be_1) return b;
     if (a.lower() >= 1 && b.lower() >= 1) return max_of(a, b);
     // The other one is the result where one is 1, and it may be 0.
-    return Extent::symbol(text("?broadcast(", a, ", ", b, ')'));
+    return Extent::symbol(text(broadcast_symbol, a, ", ", b, ')'));
+}
+
+bool is_unknown_broadcast(const Extent& extent) {
+    auto names = symbols_of(extent);
+    return names.size() == 1 && names[0].starts_with(broadcast_symbol) && extent.is(Extent::symbol(names[0]));
 }
 
 std::ostream& operator<<(std::ostream& stream, const Guard& guard) {

@@ -31,4 +31,7 @@ private:
     UndecidedScope* outer_;
 };
 
+// True for a result of broadcasting that may be either of two extents.
+MGE_API bool is_unknown_broadcast(const Extent& extent);
+
 }  // namespace mge

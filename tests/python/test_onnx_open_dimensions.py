@@ -437,3 +437,26 @@ def test_recorded_sizes_pass_the_checks_of_runs(nodes, tmp_path):
     assert shape[0] > 1
     same_as_runtime(path, real(*shape))
     same_as_runtime(path, real(5, 2))
+
+
+@pytest.mark.parametrize("kind", ["bytes", "dilated"])
+def test_windows_after_pools_of_bytes_or_with_gaps(kind, tmp_path):
+    """Recorded sizes have room for the window, as after other pools."""
+    steps = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("MaxPool", ["q"], ["pooled"], kernel_shape=[3, 3], strides=[2, 2]),
+        node("DequantizeLinear", ["pooled", "s", "z"], ["p"]),
+    ]
+    gaps = [node("MaxPool", ["x"], ["p"], kernel_shape=[3, 3], strides=[2, 2], dilations=[2, 1])]
+    nodes = [*(steps if kind == "bytes" else gaps), node("Conv", ["p", "w"], ["y"])]
+    weights = [
+        number("s", 0.1, np.float32),
+        number("z", 128, np.uint8),
+        number("w", np.ones((1, 2, 9, 9)), np.float32),
+    ]
+    ports = [port("x", ["n", 2, "h", "w"])]
+    path = model_of(nodes, ports, [port("y", None)], tmp_path, initializers=weights)
+    for shape in ((1, 2, 21, 22), (2, 2, 24, 25)):
+        same_as_runtime(path, np.round(real(*shape), 1))
+    with pytest.raises(RuntimeError, match="window"):
+        load(path)(real(1, 2, 2, 9))

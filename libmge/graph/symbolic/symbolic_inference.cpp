@@ -13,6 +13,7 @@
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/tensor/extent_terms.h"
+#include "libmge/tensor/undecided.h"
 
 namespace mge {
 namespace {
@@ -159,7 +160,8 @@ void SymbolicInference::assume(ValueId id, const Shape& shape) {
         return;
     }
     for (int axis = 0; axis < shape.rank(); ++axis)
-        if (known.extent(axis).is(unknown_extent(id, axis))) known.set(axis, shape.extent(axis));
+        if (known.extent(axis).is(unknown_extent(id, axis)) || is_unknown_broadcast(known.extent(axis)))
+            known.set(axis, shape.extent(axis));
 }
 
 void SymbolicInference::assume_axes(ValueId id, int most_axes) {

@@ -70,6 +70,15 @@ Tensor under_tap(const Tensor& x, const Window& window, size_t i, int64_t tap) {
         {x}, {.items = {int64_t(i) + 2, first, missing ? -missing : ops::absent_bound, window.stride[i], 0}});
 }
 
+// The slices of the taps have one size, that of windows that fit into x; each alone could be empty.
+Tensor assume_windows(const Tensor& y, const Tensor& x, const Window& window, size_t i) {
+    Shape shape = symbolic_shape(x);
+    if (!shape.is_known()) return y;
+    const int axis = int(i) + 2;
+    shape.set(axis, floor_div(shape.extent(axis) - window.reach(i), window.stride[i]) + 1);
+    return assume(y, shape);
+}
+
 void check_taps(const Window& window) {
     int64_t taps = 0;
     for (int64_t k : window.kernel) taps += std::min(k, most_taps);
@@ -86,7 +95,7 @@ Tensor joined_taps(Tensor x, const Window& window, Join join) {
             Tensor part = under_tap(x, window, i, tap);
             result = result ? join(result, part) : part;
         }
-        x = result;
+        x = assume_windows(result, x, window, i);
     }
     return x;
 }
@@ -126,7 +135,8 @@ Tensors largest_with_places(Tensor x, Tensor place, const Window& window) {
                 best = part, at = from;
             }
         }
-        x = best, place = at;
+        place = assume_windows(at, place, window, i);
+        x = assume_windows(best, x, window, i);
     }
     return {x, place};
 }
