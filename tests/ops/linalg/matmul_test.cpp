@@ -133,6 +133,15 @@ TEST(Matmul, ColumnsWithLongSumsFollowNumpy) {
     }
 }
 
+TEST(Matmul, LongSumsOfOneColumnKeepThreeDigits) {
+    const int64_t k = 1 << 20;
+    Tensor x = ops::full({.shape = {k}, .value = 0.1});
+    const double wanted = double(k) * double(0.1F) * double(0.1F);
+    for (auto& a : {x, ops::reshape(x, {.shape = {1, k}})})
+        for (auto& b : {x, ops::reshape(x, {.shape = {k, 1}})})
+            EXPECT_NEAR(*ops::matmul(a, b).data<float>(), wanted, 1e-3 * wanted) << a.shape() << b.shape();
+}
+
 // Numbers that bf16 does not reach, in one of the panels.
 TEST(Matmul, LargeMatricesKeepInfinityAndNan) {
     using Limits = std::numeric_limits<float>;

@@ -58,29 +58,41 @@ HWY_INLINE void rows_of_sums(const SmallMatmul& s, const SmallMatmulData& data, 
     for (; n < last; ++n) sum_rows<R, 1>(single, s, data, row, n);
 }
 
-// b is contiguous along k: an element of y is a product of two rows.
-template <int C>
+// b is contiguous along k: an element of y is a product of two rows, in P partial sums.
+template <int C, int P>
 HWY_INLINE void dot_rows(const SmallMatmul& s, const SmallMatmulData& data, int64_t row, int64_t column) {
     const hn::ScalableTag<float> d;
     const int64_t lanes = int64_t(hn::Lanes(d));
-    hn::Vec<decltype(d)> sum[C];
-    for (int c = 0; c < C; ++c) sum[c] = hn::Zero(d);
+    hn::Vec<decltype(d)> sum[C][P];
+    for (auto& parts : sum)
+        for (auto& part : parts) part = hn::Zero(d);
     const float* a = data.a + row * s.a_stride_m;
     const float* b = data.b + column * s.b_stride_n;
     int64_t k = 0;
+    for (; k + P * lanes <= s.k; k += P * lanes)
+        for (int p = 0; p < P; ++p) {
+            const int64_t at = k + p * lanes;
+            auto x = hn::LoadU(d, a + at);
+            for (int c = 0; c < C; ++c)
+                sum[c][p] = hn::MulAdd(x, hn::LoadU(d, b + c * s.b_stride_n + at), sum[c][p]);
+        }
     for (; k + lanes <= s.k; k += lanes) {
         auto x = hn::LoadU(d, a + k);
-        for (int c = 0; c < C; ++c) sum[c] = hn::MulAdd(x, hn::LoadU(d, b + c * s.b_stride_n + k), sum[c]);
+        for (int c = 0; c < C; ++c)
+            sum[c][0] = hn::MulAdd(x, hn::LoadU(d, b + c * s.b_stride_n + k), sum[c][0]);
     }
     for (int c = 0; c < C; ++c) {
-        float total = start(data, s.n, row, column + c) + hn::GetLane(hn::SumOfLanes(d, sum[c]));
+        for (int p = 1; p < P; ++p) sum[c][0] = hn::Add(sum[c][0], sum[c][p]);
+        float total = start(data, s.n, row, column + c) + hn::GetLane(hn::SumOfLanes(d, sum[c][0]));
         for (int64_t rest = k; rest < s.k; ++rest) total += a[rest] * b[c * s.b_stride_n + rest];
         data.y[row * s.n + column + c] = total;
     }
 }
 
 void multiply(const SmallMatmul& s, const SmallMatmulData& data, int64_t first, int64_t last) {
-    if (s.b_stride_n == 1) {
+    // A single column has both strides. The sum of its rows would have one lane.
+    const bool is_column = s.n == 1 && s.b_stride_k == 1 && s.a_stride_k == 1;
+    if (s.b_stride_n == 1 && !is_column) {
         int64_t row = 0;
         for (; row + rows_together <= s.m; row += rows_together)
             rows_of_sums<rows_together>(s, data, row, first, last);
@@ -90,8 +102,8 @@ void multiply(const SmallMatmul& s, const SmallMatmulData& data, int64_t first, 
     for (int64_t row = 0; row < s.m; ++row) {
         int64_t n = first;
         for (; n + columns_together <= last; n += columns_together)
-            dot_rows<columns_together>(s, data, row, n);
-        for (; n < last; ++n) dot_rows<1>(s, data, row, n);
+            dot_rows<columns_together, 1>(s, data, row, n);
+        for (; n < last; ++n) dot_rows<1, columns_together>(s, data, row, n);
     }
 }
 
