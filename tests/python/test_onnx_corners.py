@@ -404,8 +404,8 @@ def test_steps_of_rows_that_a_run_may_not_have(x, tmp_path):
     same_as_runtime(selected_rows(nodes, outputs, tmp_path, []), x.astype(np.float32))
 
 
-def sparse_model(tmp_path, indices, is_weight, shape=(3, 4)):
-    values = number("w", [5, -7], np.float32)
+def sparse_model(tmp_path, indices, is_weight, shape=(3, 4), values=None):
+    values = values or number("w", [5, -7], np.float32)
     sparse = onnx.helper.make_sparse_tensor(values, number("i", indices), shape)
     nodes = [node("Mul", ["x", "w"], ["y"])]
     if not is_weight:
@@ -432,6 +432,8 @@ def test_wrong_sparse_constants_are_refused(is_weight, tmp_path):
     refused(sparse_model(tmp_path, [[0], [1]], is_weight), r"have shape .*2, 1")
     refused(sparse_model(tmp_path, [1, 2, 3], is_weight), "2 values for 3 indices")
     refused(sparse_model(tmp_path, [1, 2], is_weight, (1 << 20, 1 << 20)), "1099511627776 elements")
+    words = onnx.helper.make_tensor("w", KINDS.STRING, [2], [b"a", b"b"])
+    refused(sparse_model(tmp_path, [1, 2], is_weight, values=words), "a sparse constant of text")
 
 
 def test_nodes_before_those_that_they_read(tmp_path):

@@ -129,6 +129,7 @@ Tensor dense_of(Importer& importer, const file::SparseTensorProto& sparse) {
     }
     const int64_t size = checked_numel("sparse constant", shape);
     if (size > INT32_MAX) unsupported("a sparse constant of ", size, " elements");
+    if (sparse.values().data_type() == file::TensorProto::STRING) unsupported("a sparse constant of text");
     Tensor values = importer.constant_of(sparse.values());
     IntList places = places_of(importer.constant_of(sparse.indices()), shape);
     if (values.shape().rank() != 1 || values.spec().numel() != int64_t(places.size()))
