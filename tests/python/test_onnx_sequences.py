@@ -129,6 +129,10 @@ def test_a_loop_that_appends_to_a_sequence_with_values(tmp_path):
     for count in (3, 1, 0):
         v, x = np.float32([7, 8]), np.random.rand(count, 2).astype(np.float32)
         same_as_runtime(path, v, x, np.array(count))
+    inputs[0] = port("v", [3])
+    path = model_of(nodes, inputs, [port("y", ["m", 2])], tmp_path)
+    with pytest.raises(RuntimeError, match="not supported.* are sequences or change their shape"):
+        load(path)
 
 
 @pytest.mark.parametrize("keepdims", [0, 1])

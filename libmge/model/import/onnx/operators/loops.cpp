@@ -211,8 +211,6 @@ Tensors searched(const Site& site, const Loop& loop) {
         results[0] = next(in[0]);
         return results;
     });
-    Arguments all = arguments;
-    for (auto& t : captured) all.add_like(t);
     auto condition = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
         Tensor cond = in[carried - 1];
         Tensor limit = loop.trips ? literal(*loop.trips) : loop.limit;
@@ -304,7 +302,14 @@ Tensor appended(const Tensor& start, const Tensor& slices) {
 Tensor collected(const Site& site, const Sequence& start, const Tensor& slices) {
     if (start.elements) unsupported("a loop that appends to a sequence of computed length");
     Tensors parts;
-    for (auto& item : start.items) parts.push_back(ops::add_axis(item, {.axes = {0}}));
+    for (auto& item : start.items) {
+        parts.push_back(ops::add_axis(item, {.axes = {0}}));
+        if (rank_of(item) + 1 != rank_of(slices)) refuse_changing();
+        for (int axis = 0; axis < rank_of(item); ++axis) {
+            auto own = find_extent(item, axis), further = find_extent(slices, axis + 1);
+            if (own && further && own != further) refuse_changing();
+        }
+    }
     parts.push_back(slices);
     Tensor all = parts.size() == 1 ? slices : ops::concat(TensorList(parts), {.axis = 0});
     return site.importer.sequences().add({{}, false, all, 0, false});

@@ -58,7 +58,6 @@ Tensor joined_in_loop(const Site& site, const Ordered& x, Join join) {
     auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
         return {ops::add(in[0], in[0]), joined({in[2], in[1]}, in[0], join)};
     });
-    for (auto& t : captured) arguments.add_like(t);
     auto condition = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
         return {ops::less(in[0], extent_scalar(in[2], 0))};
     });
