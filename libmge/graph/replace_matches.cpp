@@ -107,7 +107,7 @@ ValueId replaced(Rewrite& rewrite, const Node& root, ValueId value) {
     TensorSpec& is = rewrite.target().value(value).spec;
     const TensorSpec& was = rewrite.source().value(root.outputs[0]).spec;
     // A shape that an operator alone does not know was found by inference over the whole graph.
-    if (!is.shape.is_known() && is.dtype == was.dtype) is = was;
+    if (!is.shape.is_known()) is.shape = was.shape;
     MGE_CHECK(is == was, "a rule replaces ", was, " by ", is, " for ", root.op->name);
     rewrite.replace(root.outputs[0], value);
     return value;
