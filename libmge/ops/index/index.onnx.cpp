@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/index/cond_take.h"
@@ -55,16 +56,15 @@ private:
     }
     // Open indices have the shape of their sum.
     Operand common_shape() {
-        Shape common;
-        bool are_fixed = true;
-        Operand sum;
-        for (size_t i = first_; i < s_.size(); ++i) {
-            auto fixed = s_.shapes.fixed(s_.id(i));
-            are_fixed &= fixed.has_value();
-            if (are_fixed) common = broadcast_shapes(s_.node.op->name, common, *fixed);
-            sum = i == first_ ? s_.wide(i) : s_.emit("Add", {sum, s_.wide(i)});
-        }
-        return are_fixed ? s_.integers({common.begin(), common.end()}) : s_.emit("Shape", {sum});
+        auto fixed = [&](size_t i) { return s_.shapes.fixed(s_.id(i)); };
+        std::optional<Shape> common{Shape()};
+        for (size_t i = first_; i < s_.size() && common; ++i)
+            common = fixed(i) ? std::optional(broadcast_shapes(s_.node.op->name, *common, *fixed(i)))
+                              : std::nullopt;
+        if (common) return s_.integers({common->begin(), common->end()});
+        Operand sum = s_.wide(first_);
+        for (size_t i = first_ + 1; i < s_.size(); ++i) sum = s_.emit("Add", {sum, s_.wide(i)});
+        return s_.emit("Shape", {sum});
     }
     static IntList inverse(const IntList& pattern) {
         IntList result(pattern.size());
