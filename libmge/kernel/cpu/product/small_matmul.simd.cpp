@@ -103,7 +103,11 @@ void multiply(const SmallMatmul& s, const SmallMatmulData& data, int64_t first, 
         int64_t n = first;
         for (; n + columns_together <= last; n += columns_together)
             dot_rows<columns_together, 1>(s, data, row, n);
-        for (; n < last; ++n) dot_rows<1, columns_together>(s, data, row, n);
+        // A column has the same bits wherever threads part the columns; the first of many would be in a
+        // group.
+        const bool are_few = s.n < columns_together;
+        for (; n < last; ++n)
+            are_few ? dot_rows<1, columns_together>(s, data, row, n) : dot_rows<1, 1>(s, data, row, n);
     }
 }
 
