@@ -264,6 +264,23 @@ def test_an_interrupt_at_any_time_leaves_no_process():
     assert output.strip().isdigit() and int(output) > 10, output  # the number of lines alone
 
 
+FULL = """
+import multiprocessing, resource, time
+import megengine.multiprocessing as mp
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+try:
+    mp.spawn(work, nprocs=200, start_method="fork")
+except OSError:
+    print(multiprocessing.active_children(), flush=True)
+"""
+
+
+def test_a_process_too_many_leaves_none():
+    program = "def work(index):\n    __import__('time').sleep(600)\n" + FULL
+    output = subprocess.check_output([sys.executable, "-c", program], text=True, timeout=300)
+    assert output == "[]\n"
+
+
 def test_waiting_may_have_an_end():
     context = mp.spawn(time.sleep, nprocs=2, join=False, start_method="fork")
     assert context.join() and len(context.pids()) == 2  # they sleep for 0 and 1 seconds

@@ -14,7 +14,7 @@ from multiprocessing import connection
 from typing import Any
 
 _SECONDS_TO_END = 3  # for all processes together; then they are killed
-_SECONDS_TO_LOOK = 1  # longest wait at once: Ctrl-C just before it does not end it
+_SECONDS_TO_LOOK = 1  # longest wait at once: a signal just before a wait does not interrupt it
 
 
 class ProcessRaisedError(RuntimeError):
@@ -209,7 +209,7 @@ def spawn(
         if not join:
             return started
         started.join()
-    except KeyboardInterrupt:
+    except BaseException:
         started._end_all()
         raise
     return None
