@@ -75,8 +75,9 @@ class RecordedNames:
             chooses: only a branch depends on it. A choice by shapes alone is often a check, and is
                 not recorded.
         """
-        by_shape = _mge.shape_arguments(tensor) if self._has_constants else ()
-        by_value = _mge.arguments_of(tensor, by_value=True) if self._has_constants else ()
+        is_kept = self._has_constants
+        by_shape = _mge.shape_arguments(tensor) if is_kept else ()
+        by_value = _mge.arguments_of(tensor, by_value=True) if is_kept and not by_shape else ()
         arguments, has_shapes = tuple(by_shape or by_value), bool(by_shape)
         value = read()
         if not arguments or (has_shapes and chooses):
