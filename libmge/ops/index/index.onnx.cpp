@@ -52,7 +52,8 @@ private:
         bool are_same = true;
         for (size_t k = first_; k < s_.size(); ++k) are_same &= s_.shapes.is_same(s_.id(k), s_.id(i));
         if (are_same) return s_.wide(i);
-        return s_.emit("Expand", {s_.wide(i), common_shape()});
+        if (!common_shape_) common_shape_ = common_shape();
+        return s_.emit("Expand", {s_.wide(i), *common_shape_});
     }
     // Open indices have the shape of their sum.
     Operand common_shape() {
@@ -76,6 +77,7 @@ private:
     size_t first_;
     ops::TakeShape shape_;
     IntList pattern_, result_order_;
+    std::optional<Operand> common_shape_;  // of the index tensors, once one needs it
 };
 
 Operands changed(Site& s, Attributes attributes) {
