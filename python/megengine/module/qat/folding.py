@@ -81,7 +81,5 @@ def _learned(bn: Module, out: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and variance of each channel, which the running statistics of ``bn`` also learn."""
     bn(out)
     axes = [axis for axis in range(out.ndim) if axis != 1]
-    mean = F.mean(out, axis=axes, keepdims=True)
-    variance = F.mean((out - mean) ** 2, axis=axes, keepdims=True)
     shape = bn.running_mean.shape
-    return mean.reshape(shape), variance.reshape(shape)
+    return F.mean(out, axes).reshape(shape), F.var(out, axes).reshape(shape)
