@@ -77,7 +77,7 @@ private:
     size_t first_;
     ops::TakeShape shape_;
     IntList pattern_, result_order_;
-    std::optional<Operand> common_shape_;  // of the index tensors, once one needs it
+    std::optional<Operand> common_shape_;  // shape of all index tensors together; set when first needed
 };
 
 Operands changed(Site& s, Attributes attributes) {
