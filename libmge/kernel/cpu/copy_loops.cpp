@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work is divided into units. For runs, fills and strided rows a unit is a piece of the innermost axis;
-// for tiles it is a band of rows of the two transposed axes. The outer axes are counted by an Odometer, which
-// a thread sets to the first of its units.
+// for tiles it is a band of rows of the two transposed axes, as wide as a cache line of the source. The outer
+// axes are counted by an Odometer, which a thread sets to the first of its units.
 #include "libmge/kernel/cpu/copy_loops.h"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "libmge/base/error.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -15,6 +16,7 @@ namespace {
 
 // A tile of 16 × 16 elements of 4 bytes: 16 whole cache lines on each side.
 constexpr int64_t tile = 16;
+constexpr int64_t line_bytes = 64;
 // Elements of the innermost axis that one unit takes; long enough to hide the cost of the odometer.
 constexpr int64_t piece = 16384;
 
@@ -45,72 +47,41 @@ struct Odometer {
     }
 };
 
-// Four words of 32 bits; compilers make shuffles of one instruction from this (GCC's vector extension).
-using Words __attribute__((vector_size(16))) = uint32_t;
-
-Words load_words(const uint32_t* from) {
-    Words words;
-    std::memcpy(&words, from, sizeof words);
-    return words;
-}
-
-// A full tile of 32-bit elements, in squares of 4 × 4 held in registers.
-void swap_words(const uint32_t* source, int64_t source_row, uint32_t* target, int64_t target_row) {
-    for (int64_t i = 0; i < tile; i += 4)
-        for (int64_t j = 0; j < tile; j += 4) {
-            const uint32_t* from = source + j * source_row + i;
-            Words a = load_words(from), b = load_words(from + source_row),
-                  c = load_words(from + 2 * source_row), d = load_words(from + 3 * source_row);
-            Words ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-                  ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
-                  cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-                  cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-            const Words rows[4] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
-                                   __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
-                                   __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
-                                   __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
-            for (int row = 0; row < 4; ++row)
-                std::memcpy(target + (i + row) * target_row + j, &rows[row], sizeof rows[row]);
-        }
-}
-
-using Bytes __attribute__((vector_size(16))) = uint8_t;
-
-// A full tile of bytes: four rounds of riffling the first eight rows with the last eight.
-void swap_bytes(const uint8_t* source, int64_t source_row, uint8_t* target, int64_t target_row) {
-    Bytes rows[tile], next[tile];
+// A square whose rows are vectors of 16 bytes: rounds of riffling the first half of the rows with the second
+// half. Compilers make one instruction of a shuffle.
+template <class T, size_t... lane>
+void swap_square(const T* source, int64_t source_row, T* target, int64_t target_row,
+                 std::index_sequence<lane...>) {
+    using Row __attribute__((vector_size(16))) = T;
+    constexpr int64_t side = sizeof...(lane);
+    Row rows[side], next[side];
 #pragma GCC unroll 16
-    for (int64_t j = 0; j < tile; ++j) std::memcpy(&rows[j], source + j * source_row, sizeof rows[j]);
+    for (int64_t j = 0; j < side; ++j) std::memcpy(&rows[j], source + j * source_row, sizeof rows[j]);
 #pragma GCC unroll 4
-    for (int round = 0; round < 4; ++round) {
+    for (int64_t round = 1; round < side; round *= 2) {
 #pragma GCC unroll 8
-        for (int64_t r = 0; r < tile / 2; ++r) {
-            Bytes a = rows[r], b = rows[r + tile / 2];
-            next[2 * r] =
-                __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            next[2 * r + 1] =
-                __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        for (int64_t r = 0; r < side / 2; ++r) {
+            Row a = rows[r], b = rows[r + side / 2];
+            next[2 * r] = __builtin_shufflevector(a, b, (lane / 2 + lane % 2 * side)...);
+            next[2 * r + 1] = __builtin_shufflevector(a, b, (side / 2 + lane / 2 + lane % 2 * side)...);
         }
 #pragma GCC unroll 16
-        for (int64_t r = 0; r < tile; ++r) rows[r] = next[r];
+        for (int64_t r = 0; r < side; ++r) rows[r] = next[r];
     }
 #pragma GCC unroll 16
-    for (int64_t i = 0; i < tile; ++i) std::memcpy(target + i * target_row, &rows[i], sizeof rows[i]);
+    for (int64_t i = 0; i < side; ++i) std::memcpy(target + i * target_row, &rows[i], sizeof rows[i]);
 }
 
-// target[i * target_row + j] = source[j * source_row + i] for a tile; the buffer makes both sides whole
-// lines.
+// target[i * target_row + j] = source[j * source_row + i] for a tile.
 template <class T>
 void swap_tile(const T* source, int64_t source_row, T* target, int64_t target_row, int64_t rows,
                int64_t columns) {
+    constexpr int64_t side = 16 / sizeof(T);
     if (rows == tile && columns == tile) {
-        if constexpr (sizeof(T) == sizeof(uint32_t))
-            return swap_words(source, source_row, target, target_row);
-        if constexpr (sizeof(T) == 1) return swap_bytes(source, source_row, target, target_row);
-        T buffer[tile][tile];
-        for (int64_t j = 0; j < tile; ++j)
-            for (int64_t i = 0; i < tile; ++i) buffer[i][j] = source[j * source_row + i];
-        for (int64_t i = 0; i < tile; ++i) std::memcpy(target + i * target_row, buffer[i], sizeof buffer[i]);
+        for (int64_t i = 0; i < tile; i += side)
+            for (int64_t j = 0; j < tile; j += side)
+                swap_square(source + j * source_row + i, source_row, target + i * target_row + j, target_row,
+                            std::make_index_sequence<size_t(side)>{});
         return;
     }
     for (int64_t i = 0; i < rows; ++i)
@@ -160,7 +131,8 @@ void CopyLoops::run_as(const T* source, T* target, int threads) const {
     int64_t outer = 1;
     for (int i = 0; i < outer_rank; ++i) outer *= axes_[size_t(i)].extent;
     Axis inner = axes_[size_t(rank_ - 1)], rows = tiles ? axes_[size_t(rank_ - 2)] : Axis{};
-    int64_t divided = tiles ? rows.extent : inner.extent, part = tiles ? tile : piece;
+    int64_t divided = tiles ? rows.extent : inner.extent;
+    int64_t part = tiles ? std::max<int64_t>(tile, line_bytes / sizeof(T)) : piece;
     int64_t parts = (divided + part - 1) / part;
     int64_t unit_cost = std::min(divided, part) * (tiles ? inner.extent : 1);
 
@@ -172,8 +144,9 @@ void CopyLoops::run_as(const T* source, T* target, int threads) const {
                 const T* s = source + odometer.source + first;
                 T* t = target + odometer.target + first * rows.target;
                 for (int64_t j = 0; j < inner.extent; j += tile)
-                    swap_tile(s + j * inner.source, inner.source, t + j, rows.target, n,
-                              std::min(tile, inner.extent - j));
+                    for (int64_t i = 0; i < n; i += tile)
+                        swap_tile(s + j * inner.source + i, inner.source, t + i * rows.target + j,
+                                  rows.target, std::min(tile, n - i), std::min(tile, inner.extent - j));
             } else {
                 const T* s = source + odometer.source + first * inner.source;
                 T* t = target + odometer.target + first * inner.target;
