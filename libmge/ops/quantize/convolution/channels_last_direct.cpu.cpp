@@ -155,19 +155,20 @@ void order_as_row(const DirectConv& c, const int8_t* weight, int8_t* row) {
     }
 }
 
-// In the order of QuadTile; what fills up is 0.
-void pack_block(DirectConv& c, const int8_t* weight, int64_t block, std::span<int8_t> row) {
+// In the order of QuadTile; what fills up is 0. `rows` has a row for each channel of a block.
+void pack_block(DirectConv& c, const int8_t* weight, int64_t block, int8_t* rows) {
     const int64_t first = block * columns, channels = std::min(columns, c.g.oc - first);
     const int64_t across = channels > cpu::quad_lanes ? columns : cpu::quad_lanes;
-    const int64_t bytes = c.g.ic * c.g.kernel[0] * c.g.kernel[1];
+    const int64_t bytes = c.g.ic * c.g.kernel[0] * c.g.kernel[1], length = c.k();
     for (int64_t i = 0; i < channels; ++i) {
         const int8_t* from = weight + (first + i) * bytes;
         c.weight_sums[size_t(first + i)] = std::accumulate(from, from + bytes, int32_t(0));
-        order_as_row(c, from, row.data());
-        int8_t* to = c.weight.data() + first * c.k() + i * word;
-        for (size_t k = 0; k < row.size(); k += word, to += across * word)
-            std::memcpy(to, row.data() + k, size_t(word));
+        order_as_row(c, from, rows + i * length);
     }
+    int8_t* to = c.weight.data() + first * length;
+    for (int64_t k = 0; k < length; k += word, to += across * word)
+        for (int64_t i = 0; i < channels; ++i)
+            std::memcpy(to + i * word, rows + i * length + k, size_t(word));
 }
 
 void pack_weight(DirectConv& c, const int8_t* weight) {
@@ -175,8 +176,8 @@ void pack_weight(DirectConv& c, const int8_t* weight) {
     c.weight_sums.resize(size_t(c.g.oc));
     const int64_t grain = parallel_grain / std::max<int64_t>(1, columns * c.k()) + 1;
     par_for(int(c.threads), c.blocks(), grain, [&](int64_t begin, int64_t end) {
-        std::vector<int8_t> row(static_cast<size_t>(c.k()));
-        for (int64_t block = begin; block < end; ++block) pack_block(c, weight, block, row);
+        std::vector<int8_t> rows(size_t(columns * c.k()));
+        for (int64_t block = begin; block < end; ++block) pack_block(c, weight, block, rows.data());
     });
 }
 
