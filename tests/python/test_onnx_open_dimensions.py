@@ -317,6 +317,23 @@ def test_scatter_with_an_open_number_of_values(kind, reduction, tmp_path):
         same_as_runtime(path, real(rows, 3), index, real(count, 3))
 
 
+def test_question_marks_are_not_one_dimension(tmp_path, capfd):
+    """Padding to a square; Paddle calls every unknown dimension "?"."""
+    nodes = [
+        *sizes_of("x", 2, 3),
+        node("Sub", ["x3v", "x2v"], ["missing"]),
+        node("Concat", ["zeros", "missing", "zero"], ["pads"], axis=0),
+        node("Pad", ["x", "pads"], ["y"]),
+    ]
+    numbers = [*INDICES, number("zeros", [0] * 6), number("zero", [0])]
+    path = model_of(
+        nodes, [port("x", [1, 3, "?", "?"])], [port("y", None)], tmp_path, initializers=numbers
+    )
+    assert load(path).input_shapes == {"x": (1, 3, None, None)}
+    same_as_runtime(path, real(1, 3, 4, 6))
+    assert "differ in the size" not in capfd.readouterr().err
+
+
 def written_again(nodes, inputs, tmp_path, **how):
     """Read a model of these nodes and write it; return the new file and its inputs' sizes."""
     path = model_of(nodes, inputs, [port("y", None)], tmp_path, **how)

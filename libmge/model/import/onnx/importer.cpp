@@ -26,6 +26,11 @@ bool is_open_dimension(const file::TensorShapeProto::Dimension& dim) {
     return !dim.has_dim_value() || dim.dim_value() < 0;
 }
 
+// Paddle calls every unknown dimension "?": equal names do not mean equal sizes then.
+std::string name_of_dimension(const file::TensorShapeProto::Dimension& dim) {
+    return dim.dim_param() == "?" ? "" : dim.dim_param();
+}
+
 // Poisoned values are null: the reason was noted where it arose.
 bool is_missing(const Tensor& t) { return !t; }
 
@@ -52,7 +57,7 @@ Importer::Importer(const ModelRecord& record, const std::string& label, const Op
     builder_.set_symbolic(&inference_);
     for (auto& input : record.model.graph().input())
         for (auto& dim : input.type().tensor_type().shape().dim())
-            if (is_open_dimension(dim)) dimension_names_.insert(dim.dim_param());
+            if (is_open_dimension(dim)) dimension_names_.insert(name_of_dimension(dim));
     for (auto& function : record.model.functions())
         functions_.emplace(FunctionName{function.domain(), function.name(), function.overload()}, &function);
 }
@@ -189,12 +194,13 @@ std::optional<OpenSizes> Importer::better_sizes() {
 SymbolicExtent Importer::extent_of_dimension(const file::ValueInfoProto& info, int axis) {
     auto& dim = info.type().tensor_type().shape().dim(axis);
     if (!is_open_dimension(dim)) return dim.dim_value();
-    if (dim.dim_param().empty()) return symbols_.get(text('\'', info.name(), "'.", axis), 1);
-    auto symbol = [&](std::string_view name) -> std::optional<SymbolicExtent> {
-        return symbols_.get(text(name.starts_with('?') ? "'" : "", name), 1);
+    std::string name = name_of_dimension(dim);
+    if (name.empty()) return symbols_.get(text('\'', info.name(), "'.", axis), 1);
+    auto symbol = [&](std::string_view part) -> std::optional<SymbolicExtent> {
+        return symbols_.get(text(part.starts_with('?') ? "'" : "", part), 1);
     };
-    auto expression = expression_over(dimension_names_, dim.dim_param());
-    return expression ? substitute(*expression, symbol) : *symbol(dim.dim_param());
+    auto expression = expression_over(dimension_names_, name);
+    return expression ? substitute(*expression, symbol) : *symbol(name);
 }
 
 int64_t Importer::recorded_size(const SymbolicExtent& extent, int axis) {
@@ -221,7 +227,8 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
         int axis = shape.rank();
         symbolic.push_back(extent_of_dimension(info, axis));
         shape.push_back(recorded_size(symbolic.extent(axis), axis));
-        if (is_open_dimension(dim)) dimensions.push_back({axis, with_escaped_bytes(dim.dim_param()), {}});
+        if (is_open_dimension(dim))
+            dimensions.push_back({axis, with_escaped_bytes(name_of_dimension(dim)), {}});
     }
     checked_numel("input", shape);
     Tensor input = builder_.input({*dtype, shape, {}}, info.name());
