@@ -522,6 +522,13 @@ def quantised_conv(x, groups=1, bounds=(0, 0), **how):
     )
 
 
+def integer_conv(x, **how):
+    """The sums of a convolution of 8 channels, in int32."""
+    return ops.quantized_conv2d(
+        x, mge.Tensor(steps(8, 8, 3, 2)), stride=[2, 1], padding=[1, 0], dtype="int32", **how
+    )
+
+
 def few_bits(bits, group, zero=False):
     """Steps, scales and zero points of a matrix of 5 rows and 12 columns."""
     groups = -(-12 // group)
@@ -609,6 +616,16 @@ QUANTISED = {
         ),
         steps(4, 8, 6, 5, dtype="uint8", low=0, high=255),
     ),
+    "integer_conv2d": Case(integer_conv, steps(4, 8, 6, 5, dtype="uint8", low=0, high=255)),
+    "integer_conv2d_zeros": Case(
+        lambda x: integer_conv(
+            x,
+            bias=mge.Tensor(steps(8, dtype="int32")),
+            x_zero=mge.Tensor(np.array(120, "int32")),
+            weight_zero=mge.Tensor(np.array(-2, "int32")),
+        ),
+        steps(4, 8, 6, 5, dtype="uint8", low=0, high=255),
+    ),
     "quantized_conv2d_residual": Case(
         lambda x, r: quantised_conv(
             x,
@@ -624,7 +641,7 @@ QUANTISED = {
 
 # A scale for each channel came with operator set 13.
 CHANNELS = {"quantize_channels", "fake_quantize_channels"} | {
-    name for name in QUANTISED if "conv2d" in name and "one_scale" not in name
+    name for name in QUANTISED if "quantized_conv2d" in name and "one_scale" not in name
 }
 
 

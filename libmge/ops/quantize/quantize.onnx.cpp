@@ -124,11 +124,29 @@ Operands export_quantized_add(Site& s) {
     return {steps_from(s, sum, of_result, p.dtype, p.lower, p.upper, {})};
 }
 
+Attributes windows_of(const Conv::Params& p) {
+    return {{"strides", IntList{p.stride[0], p.stride[1]}},
+            {"pads", IntList{p.padding[0], p.padding[1], p.padding[0], p.padding[1]}},
+            {"dilations", IntList{p.dilation[0], p.dilation[1]}},
+            {"group", p.groups}};
+}
+
+// The sums are integers.
+Operand quantized_sums(Site& s) {
+    auto zero = [&](size_t x, size_t i) { return zero_point(s, i, s.dtype(x), {}); };
+    Operand y = s.emit("ConvInteger",
+                       {s.in(Conv::x), conv_weight(s, Conv::weight), zero(Conv::x, Conv::x_zero),
+                        zero(Conv::weight, Conv::weight_zero)},
+                       windows_of(s.params<Conv>()));
+    if (!s.has(Conv::bias)) return y;
+    return s.emit("Add", {y, s.reshaped(Conv::bias, {1, s.fixed_shape(Conv::bias).numel(), 1, 1})});
+}
+
 // ONNX wants the scales of images and weights apart, and knows their product only: that of the weights is the
 // product, and that of the images 1.
 Operands export_quantized_conv2d(Site& s) {
     auto& p = s.params<Conv>();
-    if (!s.has(Conv::y_scale)) unsupported("sums in int32 without a scale");
+    if (!s.has(Conv::y_scale)) return {quantized_sums(s)};
     Operand one = s.number(1, DType::f32);
     Operand image = real_of(s, s.in(Conv::x), {one, zero_point(s, Conv::x_zero, s.dtype(Conv::x), {})});
     int64_t scales = s.fixed_shape(Conv::scale).numel();
@@ -143,11 +161,7 @@ Operands export_quantized_conv2d(Site& s) {
         Shape channels{s.fixed_shape(Conv::bias).numel()};
         bias = real_of(s, s.reshaped(Conv::bias, channels), {scale, {}, of_weight.axis});
     }
-    Operand y = s.emit("Conv", {image, weight, bias},
-                       {{"strides", IntList{p.stride[0], p.stride[1]}},
-                        {"pads", IntList{p.padding[0], p.padding[1], p.padding[0], p.padding[1]}},
-                        {"dilations", IntList{p.dilation[0], p.dilation[1]}},
-                        {"group", p.groups}});
+    Operand y = s.emit("Conv", {image, weight, bias}, windows_of(p));
     if (s.has(Conv::inner_scale)) {
         Steps inner{one_scale(s, Conv::inner_scale), zero_point(s, Conv::inner_zero, p.inner_dtype, {})};
         y = real_of(s, steps_from(s, y, inner, p.inner_dtype, 0, 0, {}), inner);
@@ -172,7 +186,8 @@ ExportRows quantize_rows() {
         {&ops::MapBytes::info, export_map_bytes, "Gather"},
         {&ops::Quantize::info, export_quantize, "QuantizeLinear"},
         {&ops::QuantizedAdd::info, export_quantized_add, "DequantizeLinear, Add, QuantizeLinear"},
-        {&ops::QuantizedConv2d::info, export_quantized_conv2d, "DequantizeLinear, Conv, QuantizeLinear"},
+        {&ops::QuantizedConv2d::info, export_quantized_conv2d,
+         "DequantizeLinear, Conv, QuantizeLinear; ConvInteger"},
     };
     return rows;
 }
