@@ -132,20 +132,34 @@ const int64_t* find_offsets(const Places& places, const Launch& launch) {
     return offsets;
 }
 
+// Calls fn(offset of the row in x, row) for the rows from `begin` to `end`.
+template <class Fn>
+void for_rows(const Places& places, const int64_t* offsets, int64_t begin, int64_t end, Fn&& fn) {
+    if (begin == end) return;
+    const int64_t combinations = places.combinations;
+    int64_t n = begin % combinations, base = begin / combinations * places.outer_stride;
+    for (int64_t row = begin; row < end; n = 0, base += places.outer_stride)
+        for (; n < combinations && row < end; ++n, ++row) fn(base + offsets[n], row);
+}
+
 template <class T>
 void read_rows(const Places& places, const int64_t* offsets, const T* x, T* y, int64_t begin, int64_t end) {
-    int64_t inner = places.inner;
-    for (int64_t row = begin; row < end; ++row) {
-        const T* from =
-            x + row / places.combinations * places.outer_stride + offsets[row % places.combinations];
-        T* to = y + row * inner;
-        if (inner == 1)
-            *to = *from;
-        else if (places.inner_offsets.empty())
-            std::memcpy(to, from, size_t(inner) * sizeof(T));
-        else
+    constexpr int64_t short_row = 64 / sizeof(T);  // copied in less time than memcpy is called
+    auto rows = [&](auto&& copy) {
+        for_rows(places, offsets, begin, end,
+                 [&](int64_t offset, int64_t row) { copy(x + offset, y + row * places.inner); });
+    };
+    const int64_t inner = places.inner;
+    if (!places.inner_offsets.empty())
+        rows([&](const T* from, T* to) {
             for (int64_t i = 0; i < inner; ++i) to[i] = from[places.inner_offsets[size_t(i)]];
-    }
+        });
+    else if (inner == 1)
+        for_rows(places, offsets, begin, end, [&](int64_t offset, int64_t row) { y[row] = x[offset]; });
+    else if (inner < short_row)
+        rows([&](const T* from, T* to) { std::copy_n(from, inner, to); });
+    else
+        rows([&](const T* from, T* to) { std::memcpy(to, from, size_t(inner) * sizeof(T)); });
 }
 
 void run_take(const Prepared& prepared, const Launch& launch) {
@@ -173,12 +187,11 @@ const void* start_change(const Places& places, const Launch& launch) {
 // Rows are written in order: places named twice keep the last value and add all of them, as one thread would.
 // Only the outer part is shared between threads: its rows never meet.
 template <class Fn>
-void for_changed_rows(const Places& places, int threads, Fn&& fn) {
+void for_changed_rows(const Places& places, const int64_t* offsets, int threads, Fn&& fn) {
     int64_t work = std::max<int64_t>(1, places.combinations * places.inner);
     par_for(threads, places.outer, std::max<int64_t>(1, parallel_grain / work),
             [&](int64_t begin, int64_t end) {
-                for (int64_t row = begin * places.combinations; row < end * places.combinations; ++row)
-                    fn(row);
+                for_rows(places, offsets, begin * places.combinations, end * places.combinations, fn);
             });
 }
 
@@ -187,9 +200,8 @@ void run_set(const Prepared& prepared, const Launch& launch) {
     const int64_t* offsets = find_offsets(places, launch);
     const void* value = start_change(places, launch);
     dispatch_size(places.dtype, [&]<class T>(std::type_identity<T>) {
-        for_changed_rows(places, launch.threads, [&](int64_t row) {
-            T* to = launch.out<T>(0) + row / places.combinations * places.outer_stride +
-                    offsets[row % places.combinations];
+        for_changed_rows(places, offsets, launch.threads, [&](int64_t offset, int64_t row) {
+            T* to = launch.out<T>(0) + offset;
             const T* from = static_cast<const T*>(value) + row * places.inner;
             if (places.inner_offsets.empty())
                 std::memcpy(to, from, size_t(places.inner) * sizeof(T));
@@ -212,9 +224,8 @@ void run_add(const Prepared& prepared, const Launch& launch) {
     const int64_t* offsets = find_offsets(places, launch);
     const void* value = start_change(places, launch);
     dispatch_dtype(places.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        for_changed_rows(places, launch.threads, [&](int64_t row) {
-            T* to = launch.out<T>(0) + row / places.combinations * places.outer_stride +
-                    offsets[row % places.combinations];
+        for_changed_rows(places, offsets, launch.threads, [&](int64_t offset, int64_t row) {
+            T* to = launch.out<T>(0) + offset;
             const T* from = static_cast<const T*>(value) + row * places.inner;
             if (places.inner_offsets.empty())
                 for (int64_t i = 0; i < places.inner; ++i) add_to(to[i], from[i]);
