@@ -160,12 +160,16 @@ def test_an_operator_reads_other_variables():
         twice.owner.add_inp_var(b)
     with pytest.raises(ValueError, match="wait for itself"):
         twice.owner.inputs = [net.dest_vars[0], b]
-    with pytest.raises(TypeError):
-        concat.inputs[0] = b
     with pytest.raises(TypeError, match="expected a VarNode or a Tensor, got int"):
         concat.inputs = [b, 3]
+    with pytest.raises(TypeError, match="expected a VarNode or a Tensor, got int"):
+        concat.inputs[0] = 3
     concat.inputs = [mge.Tensor(MATRIX), *concat.inputs[1:]]
     assert concat.inputs[0].numpy().shape == (6, 6)
+    inputs = concat.inputs
+    inputs[0] = b
+    inputs.append(twice)
+    assert inputs == concat.inputs == [b, twice, concat.inputs[2], twice]
 
 
 def test_operators_in_other_graphs():

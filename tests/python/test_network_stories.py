@@ -172,3 +172,32 @@ def test_megengines_files_are_changed_and_written(name):
     with np.load(RECORDED / f"{stem}.outputs.npz") as want:
         for var in net.dest_vars[:-1]:
             np.testing.assert_allclose(got[var.name], want[var.name], rtol=1e-4, atol=1e-5)
+
+
+def test_a_model_continues_another_one():
+    """As MegEngine's guide to graph surgery joins two models."""
+    first = Network.load(io.BytesIO(dumped(lambda x: x * 2 + 1, [1.0, -2.0], arg_names=["x"])))
+    second = Network.load(io.BytesIO(dumped(lambda y: F.relu(y) - 3, [1.0, 2.0], arg_names=["y"])))
+    between = first.output_vars[0]
+    first.add_output(*second.output_vars)
+    entry = second.data_providers_filter.as_unique()
+    readers = first.opr_filter.has_input(entry).as_list()
+    assert [opr.type for opr in readers] == ["Elemwise"]
+    for opr in readers:
+        opr.inputs[0] = between
+    first.remove_output(between)
+    assert [var.name for var in first.input_vars] == ["x"]
+    assert [value.tolist() for value in run(first, [1.0, -2.0]).values()] == [[0.0, -3.0]]
+
+
+def test_variables_of_a_network_that_was_added():
+    first = Network.load(io.BytesIO(dumped(lambda x: x * 2 + 1, [1.0, -2.0], arg_names=["x"])))
+    second = Network.load(io.BytesIO(dumped(lambda y: F.relu(y) - 3, [1.0, 2.0], arg_names=["y"])))
+    (between,), (result,), (entry,) = first.output_vars, second.output_vars, second.input_vars
+    with pytest.raises(ValueError, match="y is a variable of another network"):
+        first.replace_vars({entry: between})
+    first.add_output(result)
+    first.replace_vars({entry: between})
+    assert [var.name for var in first.input_vars] == ["x"]
+    first.remove_output(result)
+    assert first.output_vars == [between]

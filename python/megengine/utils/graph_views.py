@@ -206,6 +206,26 @@ for _name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or x
     setattr(VarNode, f"__i{_name}__", _not_in_place)
 
 
+class _Inputs(list):
+    """The inputs of an operator; changing an item changes the graph."""
+
+    def __init__(self, operator: "OpNode", variables) -> None:
+        super().__init__(variables)
+        self._operator = operator
+
+    def __setitem__(self, index, value) -> None:
+        changed = list(self)
+        changed[index] = value
+        self._assign(changed)
+
+    def append(self, value) -> None:
+        self._assign([*self, value])
+
+    def _assign(self, variables: list) -> None:
+        self._operator.inputs = variables
+        super().__setitem__(slice(None), self._operator.inputs)
+
+
 class OpNode(NetworkNode):
     """An operator of a graph, an input, or a constant; ``params`` are its parameters by name.
 
@@ -219,7 +239,7 @@ class OpNode(NetworkNode):
         >>> op.name, OpNode.load(op) is op, x.owner.priority < op.priority
         ('relu#1', True, True)
         >>> op.inputs, op.outputs
-        ((VarNode:x,), (VarNode:relu#1,))
+        ([VarNode:x], (VarNode:relu#1,))
     """
 
     _has_params = True  # inputs and constants have no params
@@ -253,9 +273,10 @@ class OpNode(NetworkNode):
         return self.graph.params_of(self)
 
     @property
-    def inputs(self) -> tuple[VarNode, ...]:
-        """Its inputs; assignment changes the graph. For commutative operators, inputs of the graph
-        come first.
+    def inputs(self) -> list[VarNode]:
+        """Its inputs; assigning them, or an item, changes the graph.
+
+        For commutative operators, inputs of the graph come first.
 
         Raises:
             ValueError: there are too few inputs, or the operator would depend on itself.
@@ -263,7 +284,9 @@ class OpNode(NetworkNode):
         """
         kind, mode = self.graph.operator_type(self._number)
         found = [self.graph.variable(number) for number in self.graph.inputs_of(self._number)]
-        return tuple(sorted(found, key=_place) if kind == "Elemwise" and mode in _SORTED else found)
+        if kind == "Elemwise" and mode in _SORTED:
+            found.sort(key=_place)
+        return _Inputs(self, found)
 
     @inputs.setter
     def inputs(self, variables) -> None:

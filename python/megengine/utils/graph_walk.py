@@ -37,7 +37,7 @@ def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNo
     return [out for out in found if types is None or get_owner_opr_type(out) in types]
 
 
-def get_owner_opr_inputs(var: Tensor) -> tuple[VarNode, ...]:
+def get_owner_opr_inputs(var: Tensor) -> list[VarNode]:
     """The inputs of the operator that computes a variable.
 
     Example:

@@ -302,10 +302,12 @@ class Network:
             1
         """
         for var in map(as_varnode, vars):
-            if all(var is not output for output in self.dest_vars):
+        outputs = self.graph.outputs
+            number = self.graph.number_here(var)
+            if number not in outputs:
                 get_logger(__name__).warning("%s is not an output of the network", var.name)
-        removed = {id(var) for var in map(as_varnode, vars)}
-        self._set_outputs([var for var in self.dest_vars if id(var) not in removed])
+            outputs = [output for output in outputs if output != number]
+        self.graph.set_outputs(outputs)
 
     def _set_outputs(self, vars: Iterable[Tensor]) -> None:
         self.graph.set_outputs([var._number for var in vars])
@@ -389,7 +391,8 @@ class Network:
         Args:
             repl_dict: the replacement of each variable, which may be of another graph.
         Raises:
-            ValueError: a variable would depend on itself, or fractions would replace integers.
+            ValueError: a variable is not one of this network, would depend on itself, or fractions
+                would replace integers.
             RuntimeError: an operator does not support its new input.
         Example:
             >>> net = Network()
@@ -404,9 +407,12 @@ class Network:
         for old, new in repl_dict.items():
             old, new = as_varnode(old), as_varnode(new)
             if not is_dtype_equal(new.dtype, old.dtype):
+            number = self.graph.number_here(old)
+            if number is None:
+                raise ValueError(f"[replace_vars] {old.name} is a variable of another network")
                 _check_conversion(new, old)
                 new = new.astype(old.dtype)
-            by[old._number] = self.graph.number_of(new)
+            by[number] = self.graph.number_of(new)
         replaced = [old for old in self.graph.outputs if old in by]
         self.graph.replace(by)
         for old in replaced:

@@ -78,10 +78,12 @@ class NodeFilter:
         return NodeFilterName(self, pattern, ignorecase)
 
     def has_input(self, var: VarNode) -> "NodeFilter":
-        """The operators that read a variable.
+        """The operators that read a variable, or the copy of one of another graph.
 
+        Args:
+            var: the variable, or the operator whose only output it is.
         Raises:
-            TypeError: ``var`` is not a variable, or there are nodes other than operators.
+            TypeError: ``var`` is neither, or there are nodes other than operators.
         """
         return NodeFilterHasInput(self, var)
 
@@ -167,6 +169,8 @@ class NodeFilterHasInput(NodeFilter):
     """
 
     def __init__(self, node_iter: Iterable[NetworkNode], var: VarNode) -> None:
+        if isinstance(var, OpNode):
+            (var,) = var.outputs
         if not isinstance(var, VarNode):
             raise TypeError(f"has_input takes a VarNode, got {type(var).__name__}")
         super().__init__(node_iter)
@@ -176,7 +180,7 @@ class NodeFilterHasInput(NodeFilter):
         for node in self._nodes:
             if not isinstance(node, OpNode):
                 raise TypeError(f"has_input chooses among operators, got {node!r}")
-            if any(var is self._var for var in node.inputs):
+            if node.graph.number_here(self._var) in node.graph.inputs_of(node._number):
                 yield node
 
 

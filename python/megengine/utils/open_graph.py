@@ -182,3 +182,10 @@ class OpenGraph(_mge.Graph):
     def compile(self, outputs):
         """See ``Compiled``."""
         return Compiled([outputs] if isinstance(outputs, VarNode) else outputs)
+    def number_here(self, variable: "VarNode") -> int | None:
+        """The number of a variable, or of its copy in this graph; None without a copy."""
+        if variable.graph is self:
+            return variable._number
+        version, known = self._copied.get(variable.graph, (None, {}))
+        return known.get(variable._number) if version == variable.graph._version else None
+
