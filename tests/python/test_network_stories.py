@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from network_samples import dumped, run, small
+from network_samples import dumped, run, small, sums
 
 import megengine as mge
 import megengine.functional as F
@@ -201,3 +201,15 @@ def test_variables_of_a_network_that_was_added():
     assert [var.name for var in first.input_vars] == ["x"]
     first.remove_output(result)
     assert first.output_vars == [between]
+
+
+def test_inputs_get_new_sizes_one_after_the_other():
+    net = sums()
+    a, b = net.data_providers_filter
+    a.shape = (4,)
+    assert a.shape == (4,)
+    with pytest.raises(RuntimeError, match="broadcast"):
+        net.dump(io.BytesIO())
+    b.shape = (4,)
+    assert net.output_vars[0].shape == (4,)
+    assert run(net, [1, 2, 3, 4], [1, 1, 1, 1])["o"].tolist() == [4, 6, 8, 10]

@@ -237,6 +237,7 @@ class Network:
         )
 
     def _to_model(self, metadata: dict[str, str], options: dict, names, folds_batch_norms: bool):
+        self.graph.set_waiting_shapes()
         outputs = self.dest_vars
         if not outputs:
             raise ValueError("[dump] the network has no outputs: add_output gives it some")
@@ -301,8 +302,8 @@ class Network:
             >>> len(net.dest_vars)
             1
         """
-        for var in map(as_varnode, vars):
         outputs = self.graph.outputs
+        for var in map(as_varnode, vars):
             number = self.graph.number_here(var)
             if number not in outputs:
                 get_logger(__name__).warning("%s is not an output of the network", var.name)
@@ -406,10 +407,10 @@ class Network:
         by = {}
         for old, new in repl_dict.items():
             old, new = as_varnode(old), as_varnode(new)
-            if not is_dtype_equal(new.dtype, old.dtype):
             number = self.graph.number_here(old)
             if number is None:
                 raise ValueError(f"[replace_vars] {old.name} is a variable of another network")
+            if not is_dtype_equal(new.dtype, old.dtype):
                 _check_conversion(new, old)
                 new = new.astype(old.dtype)
             by[number] = self.graph.number_of(new)

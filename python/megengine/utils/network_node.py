@@ -46,13 +46,17 @@ class Host2DeviceCopy(OpNode):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Size of each axis; to assign it infers all shapes anew."""
-        return self.outputs[0].partial_shape
+        """Size of each axis. Assignment infers all shapes again.
+
+        Sizes that do not fit those of the other inputs wait until these have new sizes, too, or
+        until the network is dumped.
+        """
+        waiting = self.graph.waiting_shapes.get(self._number)
+        return self.outputs[0].partial_shape if waiting is None else tuple(waiting)
 
     @shape.setter
     def shape(self, shape) -> None:
-        self.graph.set_shapes({self._number: list(shape)})
-        self.graph.refresh()
+        self.graph.set_shape(self._number, list(shape))
 
     @property
     def dtype(self):

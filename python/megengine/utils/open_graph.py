@@ -39,6 +39,8 @@ class OpenGraph(_mge.Graph):
         self.results: dict[int, Tensor] = {}
         self.without_shape: set[int] = set()  # numbers of inputs that were made without a shape
         self.optimisations: dict[str, Any] = {}  # that a dump writes down
+        # Shapes of inputs, by number, that do not fit those of the other inputs yet.
+        self.waiting_shapes: dict[int, list[int]] = {}
 
     @classmethod
     def load(cls, file, key: bytes | None = None) -> "OpenGraph":
@@ -84,6 +86,31 @@ class OpenGraph(_mge.Graph):
         if lacking:
             self.set_shapes(lacking)
             self.without_shape -= lacking.keys()
+
+    def set_shape(self, number: int, shape: list[int]) -> None:
+        """Set the shape of an input. One that does not fit waits for those of the other inputs.
+
+        Raises:
+            RuntimeError: it does not fit, and there is no other input.
+        """
+        self.waiting_shapes[number] = shape
+        try:
+            self.set_waiting_shapes()
+        except RuntimeError:
+            if len(self.inputs) == 1:
+                del self.waiting_shapes[number]
+                raise
+
+    def set_waiting_shapes(self) -> None:
+        """Set the shapes that wait.
+
+        Raises:
+            RuntimeError: they do not fit.
+        """
+        if self.waiting_shapes:
+            self.set_shapes(self.waiting_shapes)
+            self.waiting_shapes.clear()
+            self.refresh()
 
     def add_input(self, name: str, dtype, shape: list[int], device=None) -> int:
         """Add an input, also of a quantised dtype; returns its number."""
@@ -166,6 +193,13 @@ class OpenGraph(_mge.Graph):
         self._copied[source] = source._version, known
         return number
 
+    def number_here(self, variable: "VarNode") -> int | None:
+        """The number of a variable, or of its copy in this graph; None without a copy."""
+        if variable.graph is self:
+            return variable._number
+        version, known = self._copied.get(variable.graph, (None, {}))
+        return known.get(variable._number) if version == variable.graph._version else None
+
     def type_of(self, operator: "OpNode") -> str:
         """The type of an operator in the words of a ``Network``."""
         kind = self.operator_type(operator._number)[0]
@@ -182,10 +216,3 @@ class OpenGraph(_mge.Graph):
     def compile(self, outputs):
         """See ``Compiled``."""
         return Compiled([outputs] if isinstance(outputs, VarNode) else outputs)
-    def number_here(self, variable: "VarNode") -> int | None:
-        """The number of a variable, or of its copy in this graph; None without a copy."""
-        if variable.graph is self:
-            return variable._number
-        version, known = self._copied.get(variable.graph, (None, {}))
-        return known.get(variable._number) if version == variable.graph._version else None
-
