@@ -682,3 +682,26 @@ def test_weights_fold_with_the_statistics_of_the_batch(name, arguments, shape, m
     for running, value in ((exact.bn.running_mean, mean), (exact.bn.running_var, variance)):
         running._reset(mge.Tensor(value.reshape(running.shape)))
     np.testing.assert_allclose(getattr(exact, method)(x).numpy(), got.numpy(), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "compute"),
+    [
+        ("ConvBn2d", (2, 4, 5, 5), lambda net, x, *args: net.conv.calc_conv(x, *args)),
+        (
+            "ConvTransposeBn2d",
+            (2, 4, 5, 5),
+            lambda net, x, *args: net.conv_transpose2d.calc_conv_transpose2d(x, *args),
+        ),
+        ("LinearBn1d", (3, 4), lambda net, x, *args: F.linear(x, *args)),
+    ],
+)
+def test_a_layer_does_the_work_of_its_normalisation(kind, shape, compute):
+    net = getattr(M, kind)(4, 6, *([3] if len(shape) == 4 else []))
+    x = mge.random.normal(size=shape)
+    net(x)
+    net.eval()
+    bn = net.bn
+    qat = getattr(QAT, kind).from_float_module(net)
+    folded = qat.fold_weight_bias(bn.running_mean, bn.running_var)
+    np.testing.assert_allclose(compute(net, x, *folded).numpy(), net(x).numpy(), 1e-4, 1e-5)

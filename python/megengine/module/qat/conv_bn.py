@@ -5,7 +5,7 @@ from ... import functional as F
 from ...tensor import Tensor
 from .. import conv_bn as Float
 from ..module import Module
-from .folding import folded_qat
+from .folding import folded, folded_qat
 from .module import QATModule, channel_axes
 
 
@@ -13,6 +13,18 @@ class _ConvBnActivation2d(Float._ConvBnActivation2d, QATModule):
     def _prepare(self, observer: Module) -> None:
         weight = self.conv.weight
         observer.for_weight(weight, channel_axes(weight))
+
+    def fold_weight_bias(self, bn_mean: Tensor, bn_var: Tensor) -> tuple[Tensor, Tensor]:
+        """The parameters of a convolution that does the normalisation's work, too.
+
+        Args:
+            bn_mean: means of the channels.
+            bn_var: their variances.
+        Returns:
+            The weight, on its steps, and the bias.
+        """
+        weight, bias = folded(self.conv, self.bn, statistics=(bn_mean, bn_var))
+        return self.apply_quant_weight(weight), bias
 
     def calc_conv_bn_qat(self, inp: Tensor, approx: bool = True) -> Tensor:
         """The two with weight and bias on their steps.
@@ -33,6 +45,9 @@ class ConvBn2d(_ConvBnActivation2d):
         >>> net = QAT.ConvBn2d.from_float_module(M.ConvBn2d(3, 4, 1))
         >>> net(F.ones((1, 3, 2, 2))).shape
         (1, 4, 2, 2)
+        >>> weight, bias = net.fold_weight_bias(net.bn.running_mean, net.bn.running_var)
+        >>> weight.shape, bias.shape
+        ((4, 3, 1, 1), (1, 4, 1, 1))
     """
 
     def forward(self, inp: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from ... import functional as F
 from ...tensor import Parameter, Tensor
 from .. import linear_bn as Float
 from ..module import Module
-from .folding import folded_qat
+from .folding import folded, folded_qat
 from .module import QATModule, channel_axes
 
 
@@ -21,6 +21,18 @@ class _LinearBnActivation1d(Float._LinearBnActivation1d, QATModule):
         if made.bias is not None:
             made.bias = Parameter(F.zeros_like(made.bias))
         return made
+
+    def fold_weight_bias(self, bn_mean: Tensor, bn_var: Tensor) -> tuple[Tensor, Tensor]:
+        """The parameters of a layer that does the normalisation's work, too.
+
+        Args:
+            bn_mean: means of the channels.
+            bn_var: their variances.
+        Returns:
+            The weight, on its steps, and the bias.
+        """
+        weight, bias = folded(self.linear, self.bn, statistics=(bn_mean, bn_var))
+        return self.apply_quant_weight(weight), bias
 
     def calc_linear_bn_qat(self, inp: Tensor, approx: bool = True) -> Tensor:
         """The two with weight and bias on their steps.
@@ -42,6 +54,9 @@ class LinearBn1d(_LinearBnActivation1d):
         >>> net = QAT.LinearBn1d.from_float_module(M.LinearBn1d(3, 2))
         >>> net(F.ones((2, 3))).shape
         (2, 2)
+        >>> weight, bias = net.fold_weight_bias(net.bn.running_mean, net.bn.running_var)
+        >>> weight.shape, bias.shape
+        ((2, 3), (2,))
     """
 
     def forward(self, inp: Tensor) -> Tensor:
