@@ -42,7 +42,9 @@ bool is_nan_smallest(const Params& p) {
 // Sorts the first `k` of `keys` into place; with no_sort only makes them the first ones.
 template <class Before>
 void order_keys(std::vector<uint64_t>& keys, int64_t k, bool no_sort, Before before) {
+    constexpr int64_t few = 64;  // most keys are then compared with the heap's top alone
     auto begin = keys.begin(), middle = begin + k, end = keys.end();
+    if (k * few <= int64_t(keys.size())) return std::partial_sort(begin, middle, end, before);
     if (middle != end || no_sort) std::nth_element(begin, middle - 1, end, before);
     if (!no_sort) std::sort(begin, middle, before);
 }
