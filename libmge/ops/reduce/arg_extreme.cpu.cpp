@@ -2,6 +2,7 @@
 #include "libmge/ops/reduce/arg_extreme.h"
 
 #include <algorithm>
+#include <concepts>
 
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/reduce/reduce_f32.h"
@@ -13,7 +14,7 @@ namespace {
 
 using cpu::Reduction;
 
-constexpr int64_t tile = 256;  // columns searched at once: their best values stay in the first-level cache
+constexpr int64_t tile = 256;  // elements searched at once: their best values stay in the first-level cache
 
 // x seen as (outer, length, inner), to be searched along length.
 struct Search {
@@ -45,12 +46,26 @@ int32_t search_run(const float* x, int64_t length) {
                                    : std::find_if(x, x + length, [](float v) { return v != v; });
     return int32_t(at - x);
 }
+template <Reduction kind, std::integral T>
+int32_t search_run(const T* x, int64_t length) {
+    T best = x[0];
+    int64_t place = 0;
+    for (int64_t first = 0; first < length; first += tile) {
+        T extreme = x[first];
+        for (int64_t i = first + 1; i < std::min(first + tile, length); ++i)
+            extreme = kind == Reduction::max ? std::max(extreme, x[i]) : std::min(extreme, x[i]);
+        if (!is_better<kind>(extreme, best)) continue;
+        best = extreme;
+        place = first;
+    }
+    return int32_t(std::find(x + place, x + length, best) - x);
+}
 
 template <Reduction kind, class T>
 void search_tile(const void* from, int64_t length, int64_t stride, int64_t n, int32_t* y) {
     using V = decltype(cpu::ScalarOf<T>::v);
     auto* x = static_cast<const T*>(from);
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (std::is_same_v<T, float> || std::is_integral_v<T>)
         if (stride == 1) {
             *y = search_run<kind>(x, length);
             return;

@@ -46,7 +46,17 @@ Total<T> value(T x) {
 }
 
 template <class T>
+void scan_run(const T* x, T* y, int64_t length) {
+    Total<T> total = 0;  // in a register
+    for (int64_t i = 0; i < length; ++i) {
+        total += value(x[i]);
+        y[i] = result<T>(total);
+    }
+}
+
+template <class T>
 void scan_tile(const T* x, T* y, int64_t length, int64_t stride, int64_t n) {
+    if (stride == 1) return scan_run(x, y, length);
     std::array<Total<T>, tile> totals{};
     for (int64_t row = 0; row < length; ++row)
         for (int64_t i = 0; i < n; ++i) {
