@@ -162,6 +162,13 @@ int64_t tiles(const ConvGeometry& g) {
     return g.n * ((g.out[0] + tile - 1) / tile) * ((g.out[1] + tile - 1) / tile);
 }
 
+// A convolution that multiplies large plain images as they are; blocked ones would be copied.
+bool multiplies_images(const ConvGeometry& g) {
+    constexpr int64_t small_image = 64;
+    return g.kernel == Pair{1, 1} && g.stride == Pair{1, 1} && g.padding == Pair{0, 0} && g.groups == 1 &&
+           g.out[0] * g.out[1] > small_image;
+}
+
 // The order of preference without measurements, from what was measured on AVX-512 machines: Winograd with
 // weights transformed ahead, F(2,3) where the image is so small that F(4,3) computes mostly borders, or with
 // weights that are transformed in each run (training) where enough tiles share them; then the direct kernels
@@ -174,7 +181,7 @@ int rank_of(const std::string& name, const ConvGeometry& g, bool weight_is_ready
         bool large_tiles = name.find("4x3") != std::string::npos;
         return large_tiles == (g.out[0] * g.out[1] > small_image) ? 0 : 1;
     }
-    if (is_general_product(name)) return 5;
+    if (is_general_product(name)) return !weight_is_ready && multiplies_images(g) ? 2 : 5;
     // The older one of the two for depthwise convolutions was faster in every measured layer.
     bool second_choice = name.find("brdgmm") != std::string::npos;
     return reordered || second_choice ? 4 : 3;
