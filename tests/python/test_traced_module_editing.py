@@ -10,6 +10,7 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
+import megengine.module.qat as QAT
 import megengine.traced_module as T
 from megengine.autodiff import GradManager
 from megengine.quantization import create_qparams
@@ -563,3 +564,28 @@ def test_signatures_are_of_the_whole_module():
     assert list(outer.argspec.parameters) == ["self", "x"]
     assert outer.inner.argspec is None and not outer.inner._is_top
     assert get_subattr(outer, "") is outer
+
+
+def test_a_normalisation_moves_into_its_convolution():
+    """As MegEngine's guide to traced modules fuses them."""
+    net = M.Sequential(M.Conv2d(3, 4, 3, bias=False), M.BatchNorm2d(4), M.ReLU())
+    net(image())
+    net.eval()
+    want = net(image()).numpy()
+    traced = trace_module(net, image())
+    (conv_node,) = traced.graph.get_module_by_type(M.Conv2d)
+    (call,) = conv_node.users
+    (bn_call,) = call.outputs[0].users
+    conv, bn = conv_node.owner, bn_call.inputs[0].owner
+    folding = QAT.ConvBn2d.from_float_module(M.ConvBn2d(3, 4, 3))
+    folding.conv, folding.bn = conv, bn
+    folded = M.Conv2d(3, 4, conv.kernel_size, name=conv.name)
+    folded.weight, folded.bias = folding.fold_weight_bias(bn.running_mean, bn.running_var)
+    graph = conv_node.top_graph
+    setattr(graph.inputs[0].owner, conv._name, folded)
+    with graph.insert_exprs():
+        result = getattr(graph.inputs[0], conv._name)(call.inputs[1])
+    graph.replace_node({bn_call.outputs[0]: result})
+    graph.compile()
+    assert graph.get_module_by_type(M.BatchNorm2d).as_count() == 0
+    np.testing.assert_allclose(traced(image()).numpy(), want, 1e-4, 1e-5)

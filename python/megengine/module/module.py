@@ -651,11 +651,16 @@ class Module:
 
     @staticmethod
     def _give_names(name: str, value) -> None:
-        """Short names for dumped graphs; the first one stays."""
+        """Names for dumped graphs; the first one stays.
+
+        Modules also get ``_name``, by which MegEngine's guide finds them in their parent.
+        """
         for key, part in _expand_structure(name, value):
             old = getattr(part, "_short_name", None)
             if not old:
                 part._short_name = key
+                if isinstance(part, Module):
+                    part._name = key
             elif old != key and isinstance(part, Module):
                 _logger.warning("module %s is now also %s; its name stays %s", old, key, old)
 
