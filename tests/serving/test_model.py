@@ -29,6 +29,12 @@ def test_a_batch_dimension_is_found_by_trying(models):
         ServedModel(models["two"], max_batch=2)
 
 
+def test_outputs_have_the_open_dimensions_of_inputs(models):
+    model = ServedModel(models["embedding"])
+    assert model.outputs[0].shape == ("batch", None, 4)
+    assert model.outputs[0].sizes == [-1, -1, 4]
+
+
 def test_rows_that_depend_on_each_other_are_no_batch(tmp_path):
     dump_centred(tmp_path / "centred.mge")
     assert not ServedModel(tmp_path / "centred.mge").has_batch

@@ -279,12 +279,15 @@ class ServedModel:
             self._planned.add(shapes)
             return {name: tensor.to_numpy() for name, tensor in self._output_tensors.items()}
 
-    def _sample(self, rows_factor: int) -> dict[str, np.ndarray]:
-        """Inputs with the sizes in the file, or a multiple of the first one."""
+    def _sample(self, rows_factor: int, growth: int = 1) -> dict[str, np.ndarray]:
+        """Inputs with the sizes in the file, or multiples of the first one or of open ones."""
         random = np.random.default_rng(0)
         sample = {}
         for info in self.inputs:
-            sizes = [max(size, 1) for size in self._sizes[info.name]]
+            sizes = [
+                max(size, 1) * (1 if isinstance(name, int) else growth)
+                for size, name in zip(self._sizes[info.name], info.shape, strict=True)
+            ]
             whole = random.integers(0, 2, (2 * sizes[0], *sizes[1:]))
             values = whole if info.dtype.kind in "iu" else whole + random.random(whole.shape)
             sample[info.name] = values[: rows_factor * sizes[0]].astype(info.dtype)
@@ -304,8 +307,26 @@ class ServedModel:
         has_batch = twice is not None and all(
             is_same_with_more_rows(rows, once[name], twice[name]) for name in once
         )
-        outputs = [TensorInfo(name, value.dtype, value.shape) for name, value in once.items()]
+        shapes = self._output_shapes(once)
+        outputs = [TensorInfo(name, value.dtype, shapes[name]) for name, value in once.items()]
         return has_batch, outputs
+
+    def _output_shapes(self, once: dict[str, np.ndarray]) -> dict[str, tuple[int | None, ...]]:
+        """The shapes of outputs: sizes that grow with open dimensions of the inputs are open."""
+        shapes = {name: value.shape for name, value in once.items()}
+        if all(isinstance(size, int) for info in self.inputs for size in info.shape):
+            return shapes
+        try:
+            grown = {name: value.shape for name, value in self._run(self._sample(1, 2)).items()}
+        except RuntimeError:  # The model takes no such sizes: any size of an output may be open.
+            grown = {name: (None,) * len(shape) for name, shape in shapes.items()}
+        return {
+            name: tuple(
+                size if size == other else None
+                for size, other in zip(shape, grown[name], strict=True)
+            )
+            for name, shape in shapes.items()
+        }
 
     def _batch_rows(self) -> int:
         """The first size of all inputs in the file; 0 if they differ or an input is a scalar."""
