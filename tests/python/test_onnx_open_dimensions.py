@@ -354,6 +354,24 @@ def test_dimensions_without_a_name_stay_open_in_a_written_model(tmp_path):
     same_as_runtime(written, real(2, 5, 3), real(3))
 
 
+def test_counts_that_are_sizes_can_be_written(tmp_path):
+    """A value for each element that is true, as PyTorch writes ``x[mask] = 0.5``."""
+    nodes = [
+        node("NonZero", ["mask"], ["places"]),
+        node("Transpose", ["places"], ["indices"]),
+        node("Cast", ["mask"], ["ones"], to=KINDS.INT64),
+        node("ReduceSum", ["ones"], ["count"], keepdims=1),
+        node("Expand", ["half", "count"], ["updates"]),
+        node("ScatterND", ["x", "indices", "updates"], ["y"]),
+    ]
+    inputs = [port("x", ["n"]), port("mask", ["n"], KINDS.BOOL)]
+    written, sizes = written_again(
+        nodes, inputs, tmp_path, initializers=[number("half", 0.5, np.float32)]
+    )
+    assert sizes == [["n"], ["n"]]
+    same_as_runtime(written, real(5), np.array([1, 0, 1, 1, 0], bool))
+
+
 def test_checks_of_open_dimensions_are_not_written(tmp_path):
     nodes = [node("TopK", ["x", "k"], ["y", ""], axis=1)]
     written, sizes = written_again(

@@ -116,6 +116,14 @@ struct SymbolicInference::Application {
         return is_needed ? node.op->resolve(node.params.get(), host) : node.params;
     }
 
+    // The rank of the output of an operator whose only host input is a shape: the number of its elements.
+    std::optional<int> rank_of_result() const {
+        bool is_shape = takes_extents(node.op) && inputs.size() == plain + 1 && !inputs[plain].is_absent();
+        if (!is_shape || !shapes[plain].is_known() || shapes[plain].has_symbols()) return std::nullopt;
+        int64_t rank = shapes[plain].numel();
+        return rank <= max_rank ? std::optional(int(rank)) : std::nullopt;
+    }
+
     // Ranks follow from the ranks of inputs and the numbers of host values.
     bool keeps_rank() const {
         return std::ranges::none_of(std::span(inputs).subspan(plain), [](auto& spec) {
@@ -253,7 +261,7 @@ TensorSpecs SymbolicInference::infer_outputs(const Application& application) {
             return {spec};
         }
         auto params = application.resolved();
-        if (!params) return recorded(node, application.keeps_rank());
+        if (!params) return recorded(node, application.keeps_rank(), application.rank_of_result());
         GuardScope scope;
         auto outputs = node.op->infer(params.get(), std::span(application.inputs).first(application.plain));
         MGE_CHECK(outputs.size() == node.outputs.size(), node.op->name, " changed its outputs");
@@ -295,15 +303,15 @@ void SymbolicInference::limit_forms(Shape& shape, ValueId id) {
         if (factors_of(shape.extent(axis)) > most_factors) shape.set(axis, unknown_extent(id, axis));
 }
 
-TensorSpecs SymbolicInference::recorded(const Node& node, bool keeps_rank) {
+TensorSpecs SymbolicInference::recorded(const Node& node, bool keeps_rank, std::optional<int> rank) {
     TensorSpecs outputs;
     for (ValueId id : node.outputs) {
         auto& spec = graph_.value(id).spec;
         outputs.push_back({spec.dtype, Shape::unknown(), {}});
-        if (!keeps_rank || !spec.shape.is_known()) continue;
-        Shape shape = spec.shape;
-        for (int axis = 0; axis < shape.rank(); ++axis) shape.set(axis, unknown_extent(id, axis));
-        outputs.back().shape = shape;
+        auto axes = keeps_rank && spec.shape.is_known() ? std::optional(spec.shape.rank()) : rank;
+        if (!axes) continue;
+        auto& shape = outputs.back().shape = {};
+        for (int axis = 0; axis < *axes; ++axis) shape.push_back(unknown_extent(id, axis));
     }
     return outputs;
 }

@@ -63,7 +63,8 @@ private:
     void give_missing_axes(Application& application) const;
     TensorSpecs infer_outputs(const Application& application);
     TensorSpecs with_items(const Application& application);
-    TensorSpecs recorded(const Node& node, bool keeps_rank);
+    // Outputs with unknown sizes: of the recorded ranks if they stay, otherwise of `rank`.
+    TensorSpecs recorded(const Node& node, bool keeps_rank, std::optional<int> rank = {});
     void limit_forms(Shape& shape, ValueId id);
     Extent unknown_element(ValueId id, size_t i) const;
     void name_elements(ValueId id, SymbolicValue& value);
