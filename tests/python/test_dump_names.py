@@ -126,7 +126,7 @@ def test_parameters_and_results_have_the_names_that_users_gave():
     assert [var.name for var in loaded(Scaled(), keep_opr_name=True).dest_vars] == ["scaled"]
 
 
-def test_nothing_is_kept_by_default():
+def test_names_that_are_kept():
     names = {"factor", "linear.weight", "MUL", "linear.MatrixMul"}
 
     def kept(**options):
@@ -135,9 +135,8 @@ def test_nothing_is_kept_by_default():
         return names & set(found)
 
     assert kept(keep_var_name=0) == set()
-    assert kept(keep_var_name=1) == set()
-    assert kept(keep_var_name=2) == {"MUL", "factor", "linear.weight"}
-    assert kept(keep_var_name=True) == kept(keep_var_name=2)
+    assert kept(keep_var_name=1) == {"MUL", "factor", "linear.weight"}
+    assert kept(keep_var_name=1) == kept(keep_var_name=2) == kept(keep_var_name=True)
     assert kept(keep_var_name=0, keep_opr_name=True) == {"MUL", "linear.MatrixMul"}
     assert kept(keep_var_name=0, keep_param_name=True) == {"factor", "linear.weight"}
 
@@ -145,8 +144,8 @@ def test_nothing_is_kept_by_default():
 def test_dump_reports_named_parameters():
     traced = trace(symbolic=True, capture_as_const=True)(Scaled())
     traced(X)
-    assert traced.dump(io.BytesIO(), silent=True).params == []
-    named = traced.dump(io.BytesIO(), silent=True, keep_param_name=True).params
+    assert traced.dump(io.BytesIO(), silent=True, keep_var_name=0).params == []
+    named = traced.dump(io.BytesIO(), silent=True).params
     assert named == ["factor", "linear.weight", "linear.bias"]
 
 

@@ -28,7 +28,7 @@ def dump_graph(
 
     Args:
         output_vars: the outputs; a dict gives them names.
-        keep_var_name: which variables keep their names: 0: no variables, 1: outputs, 2: all.
+        keep_var_name: which variables keep their names: 0: no variables, 1 or 2: all.
         keep_opr_name: operators keep their names.
         keep_param_name: constants keep their names.
         keep_opr_priority: no effect, with a warning: there are no priorities.

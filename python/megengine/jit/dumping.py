@@ -108,7 +108,7 @@ def dump(
         append: append to the file.
         keep_var_name: which values besides the inputs are named after the modules and operators
             that compute them (``net.conv.Convolution``): 0: no values, and outputs are named after
-            their operators; 1: the outputs; 2 or True: all, including parameters.
+            their operators; 1, 2 or True: all, including parameters.
         keep_opr_name: operators have these names.
         keep_param_name: parameters keep their names in modules: ``net.conv.weight``.
         keep_opr_priority, dump_format, model_version, compat_older_version: no effect.
@@ -293,8 +293,11 @@ def _check_options(traced, dump_format, kwargs) -> None:
 
 
 def kept_names(keep_var_name, keep_opr_name, keep_param_name) -> tuple[int, bool, bool]:
-    """Converts these arguments for ``_mge``: True means all values."""
-    values = 2 if keep_var_name is True else int(keep_var_name)
+    """Converts these arguments for ``_mge``.
+
+    MegEngine describes 1 as the names of the outputs, but its files have those of all values.
+    """
+    values = 2 if int(keep_var_name) == 1 else int(keep_var_name)
     return values, bool(keep_opr_name), bool(keep_param_name)
 
 
