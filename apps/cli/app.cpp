@@ -218,6 +218,7 @@ void App::check_output_places() {
         throw;
     }
     refuse_unwritable(apps, invocation_.json);
+    invocation_.writes_files = names_output(apps);
 }
 
 void App::print_on_request() {

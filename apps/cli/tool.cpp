@@ -134,6 +134,7 @@ bool reader_may_leave() {
 
 // The tool was started without stdout.
 bool is_stdout_closed = false;
+constexpr auto closed = "stdout is closed, but the output goes there";
 
 void write_stdout(const std::string& data) {
     std::cout.flush();
@@ -145,11 +146,18 @@ void write_stdout(const std::string& data) {
 }
 
 // Opens closed standard descriptors on /dev/null: otherwise the next opened file would get their number, and
-// the printed text. Requested data is refused later.
+// the printed text. Writing to stdout still fails.
 void open_standard_descriptors() {
     is_stdout_closed = ::fcntl(STDOUT_FILENO, F_GETFD) < 0 && errno == EBADF;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
-        if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", O_RDWR);
+        if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+}
+
+// Text beside a file that was written may be lost: a background process may have no stdout.
+bool is_text_lost(const Invocation& invocation) {
+    std::cout.flush();
+    return !std::cout && !reader_may_leave() && !(is_stdout_closed && invocation.writes_files);
 }
 
 int run_guarded(Invocation& invocation, const std::function<int(Invocation&)>& body) {
@@ -200,10 +208,9 @@ int run_tool(const char* tool, int argc, const char* const* argv,
     // Command line errors are reported, too.
     invocation.json = value_of("--json", invocation.arguments);
     int code = run_guarded(invocation, body);
-    std::cout.flush();
-    if (code == 0 && !std::cout && !reader_may_leave())
-        return report_error(invocation, ErrorCode::usage, "stdout cannot be written; is the disk full?");
-    return code;
+    if (code != 0 || !is_text_lost(invocation)) return code;
+    return report_error(invocation, ErrorCode::usage,
+                        is_stdout_closed ? closed : "stdout cannot be written; is the disk full?");
 }
 
 void direct_text(const Invocation& invocation) {
@@ -238,7 +245,7 @@ Json make_report(const Invocation& invocation) {
 }
 
 void require_stdout() {
-    if (is_stdout_closed) throw UserError("stdout is closed, but the output goes there");
+    if (is_stdout_closed) throw UserError(closed);
 }
 
 void write_report(const Invocation& invocation, const Json& report) {

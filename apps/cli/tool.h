@@ -45,6 +45,7 @@ struct Invocation {
     std::vector<std::string> arguments;  // normalised, flag files expanded
     std::string json;                    // destination of the report: empty, a path, or "-" for stdout
     bool quiet = false, verbose = false, no_color = false, wide = false;
+    bool writes_files = false;  // an option names a file to write
 };
 
 // Runs `body`, which returns an exit code. An error becomes one line on stderr, its exit code and, with

@@ -60,6 +60,13 @@ void add_written_file(CLI::App& command, const std::string& name, std::string& p
 
 CLI::Option* written_with_folders(CLI::Option* option) { return marked(option, mark); }
 
+bool names_output(std::span<const CLI::App* const> apps) {
+    for (auto* app : apps)
+        for (auto* option : app->get_options())
+            if (option->count() > 0 && is_marked(*option, mark)) return true;
+    return false;
+}
+
 void refuse_same_outputs(std::span<const CLI::App* const> apps) {
     std::map<std::string, const CLI::Option*> outputs, inputs;  // by place
     const CLI::Option* report = nullptr;

@@ -19,6 +19,9 @@ void add_written_file(CLI::App& command, const std::string& name, std::string& p
 // write.
 CLI::Option* written_with_folders(CLI::Option* option);
 
+// Returns true if a marked option is given.
+bool names_output(std::span<const CLI::App* const> apps);
+
 // Throws UsageError if two marked options name the same place, because the second would overwrite the first.
 // --json must not name a positional argument either, which is the tool's input.
 void refuse_same_outputs(std::span<const CLI::App* const> apps);
