@@ -238,6 +238,28 @@ def test_images_of_one_size_beside_an_open_batch(tmp_path):
         load(path)(real(1, 1, 64, 64))
 
 
+def test_demands_on_sizes_that_no_expression_says(tmp_path):
+    """A margin of 6 around an eighth of x. Codecs compute padding from real numbers."""
+    nodes = [
+        *sizes_of("x", 2),
+        node("Cast", ["x2v"], ["length"], to=KINDS.FLOAT),
+        node("Mul", ["length", "length"], ["square"]),
+        node("Sqrt", ["square"], ["root"]),
+        node("Sub", ["root", "length"], ["rest"]),
+        node("Cast", ["rest"], ["missing"], to=KINDS.INT64),
+        node("Concat", ["nothing", "missing"], ["pads"], axis=0),
+        node("Pad", ["x", "pads"], ["whole"]),
+        node("MaxPool", ["whole"], ["parts"], kernel_shape=[8], strides=[8]),
+        node("Pad", ["parts", "margin"], ["y"], mode="reflect"),
+    ]
+    numbers = [*INDICES, number("nothing", [0] * 5), number("margin", [0, 0, 6, 0, 0, 6])]
+    path = model_of(
+        nodes, [port("x", [1, 2, "t"])], [port("y", None)], tmp_path, initializers=numbers
+    )
+    for length in (56, 100):
+        same_as_runtime(path, real(1, 2, length))
+
+
 def test_one_name_may_have_two_sizes_where_the_model_broadcasts(tmp_path):
     """ONNX Runtime does not compare the sizes either."""
     ports = [port("x", ["n", 2]), port("y", ["n", 2])], [port("z", ["n", 2])]

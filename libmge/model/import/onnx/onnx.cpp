@@ -75,7 +75,8 @@ std::optional<Built> built(Tries& tries, OpenSizes sizes) {
 // A graph needs one size for each dimension: runs that name no other use it, and it decides which branch is
 // read where branches give values of different ranks. No operator treats 8 in a special way. Operators that
 // refuse a rank demand no sizes; such branches mostly drop an axis of size 1, so the least size is the next.
-constexpr int64_t recorded_sizes[] = {8, 1};
+// The others are those of images and sound whose demands no expression says.
+constexpr int64_t recorded_sizes[] = {8, 1, 64, 512, 4096};
 
 std::optional<Built> build(Tries& tries) {
     for (int64_t others : recorded_sizes) {
