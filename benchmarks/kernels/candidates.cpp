@@ -284,6 +284,34 @@ struct Group {
     const char* name;
     void (*run)();
 };
+// The convolutions of a ResNet-18 for images of 32x32 pixels in training, 32 images at once.
+void training_convolution() {
+    struct Layer {
+        int64_t ic, oc, size, window, stride;
+    };
+    const Layout layout = Layout::named("nhwc");
+    for (auto [ic, oc, size, window, stride] : {Layer{64, 64, 32, 3, 1},
+                                                {128, 128, 16, 3, 1},
+                                                {256, 256, 8, 3, 1},
+                                                {512, 512, 4, 3, 1},
+                                                {128, 256, 16, 3, 2},
+                                                {128, 256, 16, 1, 2}}) {
+        const int64_t padding = window / 2, out = size / stride;
+        const TensorSpec x{DType::bf16, {32, ic, size, size}, layout},
+            y{DType::bf16, {32, oc, out, out}, layout};
+        const TensorSpec weight{DType::bf16, {oc, ic, window, window}, {}};
+        const TensorSpec like{DType::bf16, x.shape, {}};
+        const auto name = text(window, 'x', window, '/', stride, ' ', ic, " to ", oc, '@', size);
+        contest<ops::Conv2d>("conv " + name, {.stride = {stride, stride}, .padding = {padding, padding}},
+                             {x, weight}, layout);
+        contest<ops::Conv2dBackwardData>("dx " + name,
+                                         {.stride = {stride, stride}, .padding = {padding, padding}},
+                                         {weight, y, like}, layout);
+        contest<ops::Conv2dBackwardWeight>(
+            "dw " + name, {.stride = {stride, stride}, .padding = {padding, padding}}, {x, y, weight});
+    }
+}
+
 constexpr Group groups[] = {{"pool", pooling},
                             {"norm", normalisation},
                             {"conv", half_convolution},
@@ -291,6 +319,7 @@ constexpr Group groups[] = {{"pool", pooling},
                             {"matmul", half_matmul},
                             {"weight", weight_matmul},
                             {"backward", small_backward},
+                            {"training", training_convolution},
                             {"attention", attention}};
 
 }  // namespace
