@@ -164,13 +164,13 @@ TEST(Conv2d, ComputesByWinogradOnPlainImages) {
 // Two images in the layout `name` (or x in another one), two plain ones: for the gradients of convolutions.
 template <class Op>
 void expect_gradient(std::string_view algorithm, const ConvCase& c, std::string_view name,
-                     std::string_view name_of_x = {}) {
+                     std::string_view name_of_x = {}, DType dtype = DType::f32) {
     constexpr bool is_of_data = std::is_same_v<Op, ops::Conv2dBackwardData>;
     Layout layout = Layout::named(name);
     typename Op::Params params{c.params.stride, c.params.padding, c.params.dilation};
-    Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
+    Tensor x = random_tensor(c.x, dtype), weight = random_tensor(c.weight, dtype);
     TensorSpec plain[] = {x.spec(), weight.spec()};
-    Tensor dy = random_tensor(ops::Conv2d::infer(c.params, plain).at(0).shape);
+    Tensor dy = random_tensor(ops::Conv2d::infer(c.params, plain).at(0).shape, dtype);
     Tensors inputs = is_of_data ? Tensors{weight, dy, x} : Tensors{x, dy, weight}, laid_out = inputs;
     laid_out[1] = reordered(dy, layout);
     if (!is_of_data) laid_out[0] = reordered(x, name_of_x.empty() ? layout : Layout::named(name_of_x));
@@ -210,6 +210,23 @@ TEST(Conv2d, HasGradientsByWinogradInBlocksAndChannelsLast) {
         expect_gradient<ops::Conv2dBackwardData>("winograd", c, "nchw");
         expect_gradient<ops::Conv2dBackwardWeight>("winograd", c, "nchw");
     }
+}
+
+// Channels that fill no block, steps over pixels and between elements of the window, padding on one side only
+// and more than the window has, windows of one pixel; places of several products.
+TEST(Conv2d, HasGradientsOfBFloat16InTiles) {
+    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "no matrix instructions";
+    const ConvCase cases[] = {
+        {{3, 64, 9, 9}, {40, 64, 3, 3}, {.padding = {1, 1}}},
+        {{2, 32, 23, 30}, {33, 32, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
+        {{5, 48, 4, 4}, {64, 48, 3, 3}, {.padding = {1, 1}}},
+        {{2, 32, 14, 15}, {20, 32, 1, 1}, {.stride = {2, 3}}},
+        {{1, 16, 15, 17}, {32, 16, 3, 2}, {.padding = {2, 1}, .dilation = {1, 2}}},
+        {{2, 16, 6, 5}, {16, 16, 2, 3}, {.stride = {1, 2}, .padding = {3, 4}}},
+        {{9, 32, 1, 1}, {64, 32, 1, 1}, {}},
+        {{2, 3, 18, 21}, {64, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}},
+    };
+    for (auto& c : cases) expect_gradient<ops::Conv2dBackwardWeight>("amx_tiles", c, "nhwc", {}, DType::bf16);
 }
 
 // Small layers: one image and several, which threads share; one channel and more, blocks of channels of y

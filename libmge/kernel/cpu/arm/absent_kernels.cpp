@@ -2,6 +2,7 @@
 // Kernels that only x86-64 has: the functions that say so, and those that are never called then.
 #include "libmge/base/error.h"
 #include "libmge/kernel/cpu/convolution/quad_windows.h"
+#include "libmge/kernel/cpu/product/bf16_pixels.h"
 #include "libmge/kernel/cpu/product/bf16_tiles.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
@@ -26,6 +27,9 @@ bool has_bf16_tiles() { return false; }
 int64_t bf16_depth(int64_t) { refuse(); }
 void multiply_bf16(const Bf16Tile&, const Bf16Finish&, Bf16Pending&) { refuse(); }
 void finish_bf16(const Bf16Finish&, Bf16Pending&) { refuse(); }
+void add_bf16(const Bf16Sums&, bool) { refuse(); }
+void transpose_pixels(const PixelBlock&, uint16_t*, int64_t) { refuse(); }
+void pair_pixels(const PixelBlock&, uint16_t*) { refuse(); }
 
 bool has_split_products() { return false; }
 bool pack_split_rows(const SplitSource&, SplitStep*) { refuse(); }

@@ -128,6 +128,7 @@ KernelList kernels(Cpu, Conv2dBackwardData) {
 
 KernelList kernels(Cpu, Conv2dBackwardWeight) {
     static const Algorithm list[] = {small_conv2d_backward_weight(),
+                                     bf16_conv2d_backward_weight(),
                                      winograd_conv2d_backward_weight<true>(),
                                      onednn_conv2d_backward_weight(),
                                      winograd_conv2d_backward_weight<false>(),

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Channels-last pixels of bf16 as the factors of products that add up over pixels (AMX).
+
+#include <cstdint>
+
+namespace mge::cpu {
+
+inline constexpr int64_t pixel_block = 32;
+
+// 32 channels of 32 pixels. Channels that do not exist are zeros.
+struct PixelBlock {
+    const uint16_t* const* pixels;  // the first channel of each; null: zeros
+    int64_t first, count;           // the channels: from the first on as many as there are
+};
+
+// Rows of channels, `stride` elements apart: to[channel * stride + pixel].
+void transpose_pixels(const PixelBlock& from, uint16_t* to, int64_t stride);
+// A weight of Bf16Sums: pairs of neighbouring pixels, those of the same two side by side.
+void pair_pixels(const PixelBlock& from, uint16_t* to);
+
+}  // namespace mge::cpu
