@@ -47,7 +47,8 @@ void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_
 }
 
 // The factors are numbers of bf16. The images are stored so, too, or as f32 and rounded by the algorithm.
-void expect_channels_last(std::string_view name, const ConvCase& c, DType dtype) {
+void expect_channels_last(std::string_view name, const ConvCase& c, DType dtype,
+                          uint32_t constant_inputs = 2) {
     const Layout layout = Layout::named("nhwc");
     auto rounded = [](const Shape& shape) {
         return ops::convert(random_tensor(shape, DType::bf16), {.dtype = DType::f32});
@@ -62,7 +63,8 @@ void expect_channels_last(std::string_view name, const ConvCase& c, DType dtype)
     TensorSpecs specs;
     for (auto& t : inputs) specs.push_back(t.spec());
     const TensorSpec out{dtype, shape, layout};
-    Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+    Problem problem{ops::Conv2d::name, &c.params,      ops::Conv2d::info.fields, specs,
+                    {&out, 1},         constant_inputs};
     problem.precision = Precision::relaxed;
     const Tensor expected = stored(by_reference<ops::Conv2d>(c.params, {x, weight, bias, residual})[0]);
     for (int threads : {1, 2}) {
@@ -87,12 +89,14 @@ TEST(Conv2d, MultipliesBFloat16InTiles) {
         {{1, 32, 15, 17}, {32, 32, 3, 2}, {.padding = {2, 1}, .dilation = {1, 2}}},
         {{1, 16, 11, 40}, {32, 16, 1, 2}, {.padding = {0, 1}}},
         {{300, 32, 1, 1}, {64, 32, 1, 1}, {}},
+        {{35, 32, 4, 4}, {64, 32, 3, 3}, {.padding = {1, 1}}},
         {{1, 24, 6, 40}, {96, 24, 1, 1}, {.activation = Activation::relu6}},
         {{2, 16, 9, 11}, {24, 16, 3, 3}, {.padding = {1, 1}}},
         {{1, 36, 5, 33}, {144, 36, 1, 1}, {}},
     };
     for (auto& c : cases) {
         expect_channels_last("amx_tiles", c, DType::bf16);
+        expect_channels_last("amx_tiles", c, DType::bf16, 0);
         expect_channels_last("bf16:amx_tiles", c, DType::f32);
     }
 }
@@ -227,6 +231,24 @@ TEST(Conv2d, HasGradientsOfBFloat16InTiles) {
         {{2, 3, 18, 21}, {64, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}},
     };
     for (auto& c : cases) expect_gradient<ops::Conv2dBackwardWeight>("amx_tiles", c, "nhwc", {}, DType::bf16);
+}
+
+// The same; images of few pixels that are multiplied together, and some left over; pixels of x that no window
+// sees.
+TEST(Conv2d, HasGradientsOfImagesOfBFloat16InTiles) {
+    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "no matrix instructions";
+    const ConvCase cases[] = {
+        {{3, 64, 9, 9}, {64, 64, 3, 3}, {.padding = {1, 1}}},
+        {{2, 35, 23, 70}, {32, 35, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
+        {{35, 48, 4, 4}, {64, 48, 3, 3}, {.padding = {1, 1}}},
+        {{2, 40, 14, 15}, {32, 40, 1, 1}, {.stride = {2, 3}}},
+        {{1, 16, 15, 17}, {32, 16, 3, 2}, {.padding = {2, 1}, .dilation = {1, 2}}},
+        {{2, 16, 6, 5}, {48, 16, 2, 3}, {.stride = {1, 2}, .padding = {3, 4}}},
+        {{9, 32, 1, 1}, {64, 32, 1, 1}, {}},
+        {{3, 20, 7, 11}, {32, 20, 1, 1}, {}},
+        {{2, 3, 19, 21}, {64, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}},
+    };
+    for (auto& c : cases) expect_gradient<ops::Conv2dBackwardData>("amx_tiles", c, "nhwc", {}, DType::bf16);
 }
 
 // Small layers: one image and several, which threads share; one channel and more, blocks of channels of y

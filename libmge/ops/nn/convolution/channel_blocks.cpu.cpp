@@ -38,8 +38,7 @@ Support has_channels_last_of_bf16(const Problem& p) {
     for (size_t i = 2; i < p.inputs.size(); ++i)
         if (p.has_input(i) && p.inputs[i].dtype != y.dtype)
             return {"bias and residual in the dtype of y only"};
-    if (!p.is_constant(1) || !weight.layout.is_plain()) return {"constant plain weights only"};
-    return supported;
+    return weight.layout.is_plain() ? supported : Support{"plain weights only"};
 }
 
 Support uses_channel_blocks(const Problem& p) {

@@ -26,7 +26,7 @@ Support is_of_f32(const Problem& problem);
 // The same, and weights that are no constants or not plain.
 Support has_constant_weights_of_f32(const Problem& problem);
 // Refuses images and a residual that are not in nhwc, empty images, factors of other dtypes than bf16, a bias
-// and a residual of another dtype than y, and weights that are no constants or not plain.
+// and a residual of another dtype than y, and weights that are not plain.
 Support has_channels_last_of_bf16(const Problem& problem);
 // Refuses a convolution whose images and residual are not in channel_blocks(), or whose activation changes
 // the padding zeros in the last block of y.

@@ -114,6 +114,7 @@ KernelList kernels(Cpu, Conv2d) {
 
 KernelList kernels(Cpu, Conv2dBackwardData) {
     static const Algorithm list[] = {disjoint_windows_conv2d_backward_data(),
+                                     bf16_conv2d_backward_data(),
                                      winograd_conv2d_backward_data<true>(),
                                      onednn_conv2d_backward_data(),
                                      winograd_conv2d_backward_data<false>(),

@@ -29,10 +29,10 @@ Algorithm one_pixel_conv2d();
 // (kernel/cpu/convolution/pointwise.h).
 Algorithm pointwise_conv2d();
 
-// Windows of bf16 images with their channels last, with constant weights, by matrix instructions
-// (kernel/cpu/product/bf16_product.h).
+// Windows of bf16 images with their channels last by matrix instructions
+// (kernel/cpu/product/bf16_product.h), and the gradients.
 Algorithm bf16_conv2d();
-// The gradient of the weight on such images.
+Algorithm bf16_conv2d_backward_data();
 Algorithm bf16_conv2d_backward_weight();
 
 // Windows of half-precision images in blocks of channels, with constant weights that stay halves in memory

@@ -95,6 +95,7 @@ struct HalvesState {
 Support supports_halves(const Problem& p) {
     if (cpu_isa() < Isa::amx) return {"not measured without matrix instructions"};
     if (Support images = has_channels_last_of_bf16(p); !images) return images;
+    if (!p.is_constant(1)) return {"constant weights only"};
     if (p.outputs[0].dtype != DType::bf16) return {"results of bf16 only"};
     if (without_nan(p.as<Conv2d::Params>().activation) > Activation::hswish)
         return {"another function for the activation"};
