@@ -117,18 +117,27 @@ T rounded(double v) {
 
 // --- forward: x, map, image -> y ---
 
+// All pixels are in the image. A weight of 0 hides infinity.
+bool is_plain(const Taps& taps, const std::array<float, 4>& weights) {
+    return std::ranges::find(taps.place, outside) == taps.place.end() &&
+           std::ranges::find(weights, 0.0f) == weights.end();
+}
+
 template <class T>
 void sample_pixels(const State& s, const Launch& launch, int64_t begin, int64_t end) {
     auto constant = float(s.p.value);
     for_pixels(s, launch.in<float>(1), image_index(s, launch), begin, end,
                [&](int64_t image, int64_t pixel, const Taps& taps) {
                    auto weights = weights_of(taps);
+                   const bool plain = is_plain(taps, weights);
                    int64_t map = pixel / s.pixels(), at = pixel % s.pixels();
                    for (int64_t c = 0; c < s.channels; ++c) {
                        const T* plane = launch.in<T>(0) + (image * s.channels + c) * s.image_size();
                        float sum = 0;
                        for (size_t i = 0; i < 4; ++i)
-                           if (weights[i] != 0)
+                           if (plain)
+                               sum += weights[i] * float(plane[taps.place[i]]);
+                           else if (weights[i] != 0)
                                sum += weights[i] *
                                       (taps.place[i] == outside ? constant : float(plane[taps.place[i]]));
                        launch.out<T>(0)[(map * s.channels + c) * s.pixels() + at] = rounded<T>(sum);
