@@ -43,6 +43,12 @@ const Case cases[] = {
     {{2, 5, 4, 4}, {1, 3, 5, 3, 3}, {1, 1}, {2, 2}, {2, 2}, 1},
     {{4, 2, 13, 13}, {3, 2, 3, 3}, {1, 1}, {1, 1}},  // long sums behind the gradient of the weight
     {{0, 2, 5, 5}, {3, 2, 3, 3}},
+    // One column, as convolutions along one axis have, and windows wider than depthwise kernels take.
+    {{2, 17, 23, 1}, {20, 17, 5, 1}, {2, 1}, {3, 0}, {2, 1}},
+    {{1, 16, 40, 1}, {32, 16, 3, 1}, {1, 1}, {1, 0}},
+    {{1, 8, 21, 1}, {2, 4, 4, 5, 1}, {1, 1}, {2, 0}, {1, 1}, 2},
+    {{2, 16, 40, 1}, {16, 1, 1, 31, 1}, {1, 1}, {15, 0}, {1, 1}, 16},
+    {{1, 16, 17, 20}, {16, 1, 1, 3, 15}, {1, 1}, {1, 7}, {1, 1}, 16},
 };
 
 TEST(Conv2d, EveryCandidateAgreesWithTheReference) {

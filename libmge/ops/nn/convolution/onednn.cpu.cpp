@@ -16,6 +16,7 @@ using namespace onednn;
 
 // Which of x, weight and y the operator computes, and the positions of the others among its inputs.
 struct Forward {
+    using Params = Conv2d::Params;
     static constexpr auto geometry = forward_geometry;
     static constexpr int x = DNNL_ARG_SRC, weight = DNNL_ARG_WEIGHTS, y = DNNL_ARG_DST;
     static const TensorSpec& x_spec(const Problem& p) { return p.inputs[0]; }
@@ -23,6 +24,7 @@ struct Forward {
     static const TensorSpec& weight_spec(const Problem& p) { return p.inputs[1]; }
 };
 struct BackwardData {
+    using Params = Conv2dBackwardData::Params;
     static constexpr auto geometry = backward_data_geometry;
     static constexpr int x = DNNL_ARG_DIFF_SRC, weight = DNNL_ARG_WEIGHTS, y = DNNL_ARG_DIFF_DST;
     static const TensorSpec& x_spec(const Problem& p) { return p.outputs[0]; }
@@ -30,11 +32,47 @@ struct BackwardData {
     static const TensorSpec& weight_spec(const Problem& p) { return p.inputs[0]; }
 };
 struct BackwardWeight {
+    using Params = Conv2dBackwardWeight::Params;
     static constexpr auto geometry = backward_weight_geometry;
     static constexpr int x = DNNL_ARG_SRC, weight = DNNL_ARG_DIFF_WEIGHTS, y = DNNL_ARG_DIFF_DST;
     static const TensorSpec& x_spec(const Problem& p) { return p.inputs[0]; }
     static const TensorSpec& y_spec(const Problem& p) { return p.inputs[1]; }
     static const TensorSpec& weight_spec(const Problem& p) { return p.outputs[0]; }
+};
+
+// The problem; images of one column, which convolutions along one axis have, are seen as images of one row:
+// both have the same bytes, and vectors of pixels lie along rows. The kernels of depthwise ones have none.
+template <class Op>
+class InRows {
+public:
+    explicit InRows(const Problem& p)
+        : inputs_(p.inputs.begin(), p.inputs.end()),
+          outputs_(p.outputs.begin(), p.outputs.end()),
+          params_(p.as<typename Op::Params>()),
+          problem(p) {
+        const ConvGeometry g = Op::geometry(p);
+        const bool is_column = g.in[1] == 1 && g.kernel[1] == 1 && g.padding[1] == 0 && g.in[0] > 1;
+        if (!is_column || (g.ic == 1 && g.groups > 1)) return;
+        for (auto* specs : {&inputs_, &outputs_})
+            for (TensorSpec& spec : *specs)
+                if (int rank = spec.shape.rank(); rank > 1)
+                    std::swap(spec.shape[rank - 2], spec.shape[rank - 1]);
+        for (Pair* pair : {&params_.stride, &params_.padding, &params_.dilation})
+            std::swap((*pair)[0], (*pair)[1]);
+        if constexpr (std::is_same_v<Op, BackwardData>) std::swap(params_.height, params_.width);
+        problem.inputs = inputs_;
+        problem.outputs = outputs_;
+        problem.params = &params_;
+    }
+    InRows(const InRows&) = delete;
+    InRows& operator=(const InRows&) = delete;
+
+private:
+    TensorSpecs inputs_, outputs_;
+    typename Op::Params params_;
+
+public:
+    Problem problem;
 };
 
 enum EpilogueInput : size_t { bias = 2, residual = 3 };
@@ -99,6 +137,12 @@ std::vector<Question> questions(const Problem& p, const ConvGeometry& g) {
         result.push_back({with_layout(x, reads_plain ? Layout() : layout), with_layout(y, layout),
                           dnnl_convolution_direct});
     }
+    // The kernels of depthwise convolutions for blocks of channels have windows of up to 14 columns.
+    constexpr int64_t most_columns = 14;
+    if (std::is_same_v<Op, Forward> && result.size() > 1 && g.groups > 1 && g.ic == 1 &&
+        g.kernel[1] > most_columns)
+        result.push_back({with_layout(x, Layout::named("nhwc")), with_layout(y, Layout::named("nhwc")),
+                          dnnl_convolution_direct});
     if (x.dtype == DType::f32 && suits_winograd(g)) {
         Question winograd = result.back();
         winograd.kind = dnnl_convolution_winograd;
@@ -239,7 +283,9 @@ Support supports(const Problem& p) {
 }
 
 template <class Op>
-std::vector<Candidate> candidates(const Problem& p) {
+std::vector<Candidate> candidates(const Problem& problem) {
+    const InRows<Op> rows(problem);
+    const Problem& p = rows.problem;
     ConvGeometry g = Op::geometry(p);
     ThreadScope scope(threads_for(p, g));
     auto list = questions<Op>(p, g);
@@ -294,8 +340,10 @@ std::vector<Operand> operands(BackwardWeight, const PrepareContext& context, con
 }
 
 template <class Op>
-Prepared prepare(const PrepareContext& context) {
-    auto& p = context.problem;
+Prepared prepare(const PrepareContext& given) {
+    const InRows<Op> rows(given.problem);
+    const Problem& p = rows.problem;
+    const PrepareContext context{p, given.candidate, given.constants, given.select};
     ConvGeometry g = Op::geometry(p);
     int threads = threads_for(p, g);
     ThreadScope scope(threads);
