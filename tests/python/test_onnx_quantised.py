@@ -19,8 +19,8 @@ helper = onnx.helper
 
 
 class Samples(quantization.CalibrationDataReader):
-    def __init__(self):
-        self.rest = iter([{"x": images(seed)} for seed in range(3)])
+    def __init__(self, axes=2):
+        self.rest = iter([{"x": images(seed, axes)} for seed in range(3)])
 
     def get_next(self):
         return next(self.rest, None)
@@ -40,28 +40,29 @@ def exact_session(path):
     return runtime.InferenceSession(str(path), options)
 
 
-def images(seed):
-    return np.random.default_rng(seed).normal(size=(2, 3, 12, 12)).astype(np.float32)
+def images(seed, axes=2):
+    return np.random.default_rng(seed).normal(size=(2, 3, *[12] * axes)).astype(np.float32)
 
 
-def write_net(path):
+def write_net(path, axes=2):
     """A residual block: two convolutions and a sum, the second one depthwise and with a limit."""
     random = np.random.default_rng(5)
-    weights = {"a": (8, 3, 3, 3), "b": (8,), "c": (8, 1, 3, 3), "d": (8,), "e": (8, 8, 1, 1)}
+    window, pads = [3] * axes, [1, 1] * axes
+    weights = {"a": (8, 3, *window), "c": (8, 1, *window), "e": (8, 8, *[1] * axes)}
     values = [
         onnx.numpy_helper.from_array(random.normal(size=s).astype(np.float32), n)
-        for n, s in weights.items()
+        for n, s in {**weights, "b": (8,), "d": (8,)}.items()
     ]
     node = helper.make_node
     nodes = [
-        node("Conv", ["x", "a", "b"], ["p"], pads=[1, 1, 1, 1]),
+        node("Conv", ["x", "a", "b"], ["p"], pads=pads),
         node("Relu", ["p"], ["q"]),
-        node("Conv", ["q", "c", "d"], ["r"], pads=[1, 1, 1, 1], group=8),
+        node("Conv", ["q", "c", "d"], ["r"], pads=pads, group=8),
         node("Conv", ["r", "e"], ["s"]),
         node("Add", ["s", "q"], ["y"]),
     ]
     ports = [
-        helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2, c, 12, 12])
+        helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2, c, *[12] * axes])
         for n, c in [("x", 3), ("y", 8)]
     ]
     graph = helper.make_graph(nodes, "block", ports[:1], ports[1:], values)
@@ -73,15 +74,16 @@ def kinds_of(path):
     return Counter(operator.type for operator in Network.load(str(path)).all_oprs)
 
 
+@pytest.mark.parametrize("axes", [1, 2])
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("form", ["QDQ", "QOperator"])
-def test_static_forms_are_computed_in_steps(tmp_path, form, per_channel):
-    write_net(tmp_path / "net.onnx")
+def test_static_forms_are_computed_in_steps(tmp_path, form, per_channel, axes):
+    write_net(tmp_path / "net.onnx", axes)
     path = tmp_path / "steps.onnx"
     quantization.quantize_static(
         tmp_path / "net.onnx",
         path,
-        Samples(),
+        Samples(axes),
         quant_format=quantization.QuantFormat[form],
         per_channel=per_channel,
         weight_type=quantization.QuantType.QInt8,
@@ -89,7 +91,7 @@ def test_static_forms_are_computed_in_steps(tmp_path, form, per_channel):
     kinds = kinds_of(path)
     assert kinds["ConvBias"] == 3 and kinds["QuantizedAdd"] == 1
     assert not kinds["Convolution"]
-    x = images(9)
+    x = images(9, axes)
     expected = exact_session(path).run(None, {"x": x})[0]
     steps = np.unique(np.abs(np.diff(np.unique(expected))))
     y = load(path)(x).numpy()
@@ -98,12 +100,13 @@ def test_static_forms_are_computed_in_steps(tmp_path, form, per_channel):
     assert np.mean(y != expected) < 0.02
 
 
-def test_dynamic_forms_match(tmp_path):
-    write_net(tmp_path / "net.onnx")
+@pytest.mark.parametrize("axes", [1, 2])
+def test_dynamic_forms_match(tmp_path, axes):
+    write_net(tmp_path / "net.onnx", axes)
     path = tmp_path / "dynamic.onnx"
     quantization.quantize_dynamic(tmp_path / "net.onnx", path)
     assert kinds_of(path)["ConvBias"] == 3
-    x = images(9)
+    x = images(9, axes)
     expected = exact_session(path).run(None, {"x": x})[0]
     np.testing.assert_allclose(load(path)(x).numpy(), expected, rtol=1e-5, atol=1e-4)
 

@@ -113,19 +113,30 @@ Tensor steps_of_bias(const Tensor& bias, const Steps& x, const Steps& weight) {
                          {.dtype = DType::i32, .rounding = ops::StepRounding::half_even});
 }
 
-Tensor convolved(const Origin& convolution, const Tensor& bias, Activation activation, const Steps& y) {
-    Origin weight = convolution.of(1);
-    auto x = steps_of(convolution.of(0)), w = steps_of(weight.behind_reshape());
+// Convolutions along one axis, (N, C, L), are those of images of one row.
+constexpr int row_axis = 2;
+bool is_convolution(const Origin& origin) {
+    return origin.is<ops::Conv2d>() || (origin.is<ops::RemoveAxis>() && origin.of(0).is<ops::Conv2d>());
+}
+
+Tensor convolved(const Origin& origin, const Tensor& bias, Activation activation, const Steps& y) {
+    const bool is_image = origin.is<ops::Conv2d>();
+    const Origin convolution = is_image ? origin : origin.of(0), image = convolution.of(0),
+                 weight = convolution.of(1);
+    if (!is_image && !image.is<ops::AddAxis>()) return {};
+    auto x = steps_of(is_image ? image : image.of(0)), w = steps_of(weight.behind_reshape());
     if (!x || !w || !is_one(x->scale)) return {};
+    if (!is_image) x->values = ops::add_axis(x->values, {.axes = {row_axis}});
     w->values = ops::reshape(
         w->values, {.shape = IntList(weight.tensor().shape().begin(), weight.tensor().shape().end())});
     StepConvolution steps{*x, *w, {}, convolution.params<ops::Conv2d>()};
     steps.window.activation = activation;
     auto& shape = w->values.shape();
     int64_t channels = shape.rank() == 5 ? shape[0] * shape[1] : shape[0];
-    if (bias && !is_along(bias, 3, channels)) return {};
+    if (bias && !is_along(bias, is_image ? 3 : 2, channels)) return {};
     if (bias) steps.bias = steps_of_bias(bias, *x, *w);
-    return convolved_steps(steps, y);
+    Tensor result = convolved_steps(steps, y);
+    return result && !is_image ? Tensor(ops::remove_axis(result, {.axes = {row_axis}})) : result;
 }
 
 // Scales of a matrix that are one for each column, or one for all.
@@ -218,11 +229,11 @@ Tensor in_steps(GraphBuilder& builder, const Tensor& t, const Tensor& scale, con
     Steps y{scalar_tensor(0, dtype, host_device), scale, zero};
     Origin origin(builder, t);
     Activation activation = take_activation(origin);
-    if (origin.is<ops::Conv2d>()) return convolved(origin, {}, activation, y);
+    if (is_convolution(origin)) return convolved(origin, {}, activation, y);
     if (origin.is<ops::Matmul>()) return multiplied(origin, {}, activation, y);
     if (!origin.is<ops::Add>()) return {};
     if (origin.of(0).is<ops::Matmul>()) return multiplied(origin.of(0), origin.input(1), activation, y);
-    if (origin.of(0).is<ops::Conv2d>()) return convolved(origin.of(0), origin.input(1), activation, y);
+    if (is_convolution(origin.of(0))) return convolved(origin.of(0), origin.input(1), activation, y);
     return activation == Activation::relu6 ? Tensor() : added(origin, activation == Activation::relu, y);
 }
 

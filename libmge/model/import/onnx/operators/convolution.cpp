@@ -222,20 +222,23 @@ Tensor centred_weight(const Site& site, size_t weight, size_t zero) {
 
 Tensor steps_of_sums(const Site& site, const StepConvolution& steps, const Steps& y, size_t weight) {
     IntList extents = weight_extents(site, weight), kernel(extents.begin() + 2, extents.end());
-    bool is_image = kernel.size() == 2 && rank_of(site.in(0)) == 4;
-    if (!is_image || !is_byte(site.in(0).dtype()) || !is_byte(site.in(weight).dtype())) return {};
+    const auto axes = int(kernel.size());
+    if (axes > 2 || rank_of(site.in(0)) != axes + 2 || !is_byte(site.in(0).dtype()) ||
+        !is_byte(site.in(weight).dtype()))
+        return {};
     check_kernel(site, kernel);
     Window window = open_window_of(site, kernel);
     if (!has_equal_margins(window) || !window.late.empty()) return {};
     StepConvolution all = steps;
     int64_t groups = site.attributes.integer("group", 1);
-    all.x.values = site.in(0);
+    all.x.values = as_images(site.in(0), axes);
     all.weight.values = grouped(site.in(weight), extents, groups);
     all.window = {.stride = as_pair(window.stride, 1),
                   .padding = as_pair(window.before, 0),
                   .dilation = as_pair(window.dilation, 1),
                   .groups = groups};
-    return convolved_steps(all, y);
+    Tensor result = convolved_steps(all, y);
+    return result ? as_given(result, axes) : result;
 }
 
 // Sums of products of steps, which are exact in float32 if there are few.
