@@ -76,7 +76,12 @@ struct Scalar {
     friend Mask operator<=(Scalar a, Scalar b) { return {a.v <= b.v}; }
     friend Mask operator>(Scalar a, Scalar b) { return {a.v > b.v}; }
     friend Mask operator>=(Scalar a, Scalar b) { return {a.v >= b.v}; }
-    friend Scalar select(Mask m, Scalar yes, Scalar no) { return m.v ? yes : no; }
+    // Chooses a number, not a struct: GCC makes the latter a branch and leaves the loop scalar.
+    friend Scalar select(Mask m, Scalar yes, Scalar no) {
+        Scalar y;
+        y.v = m.v ? yes.v : no.v;
+        return y;
+    }
 
     // --- integers ---
 

@@ -71,7 +71,7 @@ Prepared prepare_rows(const PrepareContext& context) {
     cpu::RowsFn run = nullptr;
     dispatch_dtype(context.problem.inputs[0].dtype, accepted_types<O::accepted>(),
                    [&]<class T>(std::type_identity<T>) {
-                       if constexpr (is_rowed(DTypeOf<T>)) run = &cpu::scalar_rows<F, T>;
+                       if constexpr (is_rowed(DTypeOf<T>)) run = cpu::scalar_rows<F, T>();
                    });
     return cpu::prepare_elementwise(context.problem, run, nullptr, &functor, sizeof functor, grain);
 }

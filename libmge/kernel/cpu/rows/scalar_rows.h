@@ -79,12 +79,14 @@ void scalar_binary_rows(const Rows& r) {
     }
 }
 
+// Bools as bytes: results are 0 and 1 without a comparison, and two dtypes share their loops.
 template <class F, class T>
-void scalar_rows(const Rows& r) {
-    if constexpr (is_unary<F, T>)
-        scalar_unary_rows<F, T>(r);
+constexpr RowsFn scalar_rows() {
+    using Element = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+    if constexpr (is_unary<F, Element>)
+        return scalar_unary_rows<F, Element>;
     else
-        scalar_binary_rows<F, T>(r);
+        return scalar_binary_rows<F, Element>;
 }
 
 // A prepared reference: each element separately, located by division.
