@@ -94,8 +94,13 @@ HWY_NOINLINE Simd lanewise(Simd x, Simd y, Fn fn) {
     for (size_t i = 0; i < simd_lanes(); ++i) a[i] = fn(a[i], b[i]);
     return Simd::load(a);
 }
+// a - trunc(a / b) b is exact for small quotients. So is adding one b if the quotient was rounded up.
 HWY_INLINE Simd modulo(Simd a, Simd b) {
-    return lanewise(a, b, [](float x, float y) { return std::fmod(x, y); });
+    Simd x = abs(a), y = abs(b), quotient = truncate(x / y), rest(hn::NegMulAdd(quotient.v, y.v, x.v));
+    rest = copy_sign(select(rest < Simd(0.0), rest + y, rest), a);
+    SimdMask good = (quotient < Simd(HWY_NATIVE_FMA ? 8388608.0 : 0.0)) & (y < infinity());
+    if (HWY_LIKELY(all(good))) return rest;
+    return select(good, rest, lanewise(a, b, [](float u, float v) { return std::fmod(u, v); }));
 }
 
 template <size_t N>

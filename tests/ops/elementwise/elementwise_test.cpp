@@ -2,8 +2,10 @@
 // Every elementwise operator through the harness: shapes, dtypes, candidates, special values, gradients.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
@@ -105,6 +107,31 @@ TEST(Arithmetic, Mod) {
             {.dtypes = {dtype}, .gradient = false});
     check_op<ops::Mod>({},
                        {{.shape = {4}, .low = 3.2, .high = 3.8}, {.differentiate = false, .values = {2}}});
+}
+// Remainders are exact: quotients up to 2^30 and near integers, denormal numbers, and the special values.
+TEST(Arithmetic, ModHasTheBitsOfFmod) {
+    std::mt19937 random(7);
+    std::vector<float> a, b;
+    auto add = [&](float x, float y) { a.push_back(x), b.push_back(y); };
+    for (double x : special)
+        for (double y : special) add(float(x), float(y));
+    for (int i = 0; i < 100000; ++i) {
+        const float x = std::bit_cast<float>(uint32_t(random())),
+                    y = std::bit_cast<float>(uint32_t(random()));
+        const float near = std::ldexp(x, int(random() % 31)), whole = float(random() % (1 << 24));
+        add(x, y), add(near, x);
+        for (float to : {-HUGE_VALF, HUGE_VALF}) add(std::nextafter(whole * x, to), x);
+        add(std::bit_cast<float>(uint32_t(random() % 0x1000000)),
+            std::bit_cast<float>(uint32_t(random() % 0x900000)));
+    }
+    const Shape shape{int64_t(a.size())};
+    auto rest = values_of(ops::mod(tensor_of<float>(shape, a), tensor_of<float>(shape, b)));
+    for (size_t i = 0; i < a.size(); ++i) {
+        const float expected = std::fmod(a[i], b[i]);
+        if (std::isnan(expected) && std::isnan(rest[i])) continue;
+        ASSERT_EQ(std::bit_cast<uint32_t>(float(rest[i])), std::bit_cast<uint32_t>(expected))
+            << a[i] << " " << b[i];
+    }
 }
 TEST(Arithmetic, IntegersFollowPython) {
     Tensor a = tensor_of<int32_t>({6}, {7, -7, 7, -7, 5, INT32_MIN}),
