@@ -133,6 +133,24 @@ TEST(Arithmetic, ModHasTheBitsOfFmod) {
             << a[i] << " " << b[i];
     }
 }
+// The kernel multiplies for exponents that are halves of small integers: the C library's values, also at
+// zeros and infinities, within one unit in the last place.
+TEST(Arithmetic, PowersOfHalves) {
+    std::vector<float> x;
+    for (double value : special) x.push_back(float(value));
+    for (float value = 1e-42f; value < 1e38f; value *= 1.37f) x.push_back(value), x.push_back(-value);
+    for (float exponent = -17; exponent <= 17; exponent += 0.25f) {
+        Tensor b = tensor_of<float>({}, {exponent});
+        auto y = values_of(ops::pow(tensor_of<float>({int64_t(x.size())}, x), b));
+        for (size_t i = 0; i < x.size(); ++i) {
+            const float expected = std::pow(x[i], exponent), value = float(y[i]);
+            if (std::isnan(expected) && std::isnan(value)) continue;
+            ASSERT_EQ(std::signbit(value), std::signbit(expected)) << x[i] << " " << exponent;
+            ASSERT_LE(std::abs(std::bit_cast<int>(value) - std::bit_cast<int>(expected)), 1)
+                << x[i] << " " << exponent;
+        }
+    }
+}
 TEST(Arithmetic, IntegersFollowPython) {
     Tensor a = tensor_of<int32_t>({6}, {7, -7, 7, -7, 5, INT32_MIN}),
            b = tensor_of<int32_t>({6}, {2, 2, -2, -2, 0, -1});
