@@ -38,15 +38,22 @@ void convert_element(const void* const* in, void* out, const void*) {
 
 template <class From, class To>
 void convert_run(const From* x, To* y, int64_t n) {
-    constexpr bool from_half = is_float(DTypeOf<From>) && sizeof(From) == 2;
+    constexpr bool from_half = is_half(DTypeOf<From>), to_half = is_half(DTypeOf<To>);
     constexpr bool to_byte = std::is_same_v<To, uint8_t> || std::is_same_v<To, int8_t>;
-    constexpr bool to_half = is_float(DTypeOf<To>) && sizeof(To) == 2;
     if constexpr (std::is_same_v<From, To>) {
         std::memmove(y, x, size_t(n) * sizeof(To));
     } else if constexpr (from_half && std::is_same_v<To, float>) {
         cpu::halves_to_floats(x, y, n);
     } else if constexpr (to_half && std::is_same_v<From, float>) {
         cpu::floats_to_halves(x, y, n);
+    } else if constexpr (from_half || to_half) {
+        constexpr int64_t block = 1024;
+        alignas(64) float values[block];
+        for (int64_t i = 0; i < n; i += block) {
+            const int64_t count = std::min(block, n - i);
+            convert_run(x + i, values, count);
+            convert_run<float, To>(values, y + i, count);
+        }
     } else if constexpr (std::is_same_v<From, uint8_t> && std::is_same_v<To, float>) {
         cpu::quantise_rows().from_u8(x, y, n, {.scale = 1});
     } else if constexpr (std::is_same_v<From, int8_t> && std::is_same_v<To, float>) {
