@@ -77,6 +77,17 @@ TEST(StridedCopy, RandomSlicesWithNegativeStepsAndRepeats) {
     }
 }
 
+TEST(StridedCopy, EverySmallStepOfLongRows) {
+    for (size_t size : {1, 2, 4, 8})
+        for (int64_t step : {-3, -2, -1, 2, 3, 4, 5}) {
+            const int64_t n = 1037, extent = std::abs(step) * n;
+            StridedSide source{.offset = step < 0 ? extent - 1 : 0}, target;
+            source.strides[0] = extent, source.strides[1] = step;
+            target.strides[0] = n, target.strides[1] = 1;
+            expect_same(size, {3, n}, source, target, size_t(3 * extent), size_t(3 * n));
+        }
+}
+
 TEST(StridedCopy, LargeCopiesSplitBetweenThreads) {
     Shape shape{3, 100, 1000};
     Strides dense = dense_strides(shape);

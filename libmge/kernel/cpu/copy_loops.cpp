@@ -88,6 +88,26 @@ void swap_tile(const T* source, int64_t source_row, T* target, int64_t target_ro
         for (int64_t j = 0; j < columns; ++j) target[i * target_row + j] = source[j * source_row + i];
 }
 
+// Compilers make shuffles of a step that they know.
+template <class T>
+void copy_strided(const T* source, int64_t source_step, T* target, int64_t target_step, int64_t n) {
+    auto copy = [&]<int64_t step>(std::integral_constant<int64_t, step>) {
+        for (int64_t i = 0; i < n; ++i) target[i] = source[i * step];
+    };
+    switch (target_step == 1 ? source_step : 0) {
+        case -1:
+            return copy(std::integral_constant<int64_t, -1>{});
+        case 2:
+            return copy(std::integral_constant<int64_t, 2>{});
+        case 3:
+            return copy(std::integral_constant<int64_t, 3>{});
+        case 4:
+            return copy(std::integral_constant<int64_t, 4>{});
+        default:
+            for (int64_t i = 0; i < n; ++i) target[i * target_step] = source[i * source_step];
+    }
+}
+
 }  // namespace
 
 CopyLoops::CopyLoops(const StridedCopy& copy) : copy_(copy), rank_(int(copy.axes().size())) {
@@ -155,7 +175,7 @@ void CopyLoops::run_as(const T* source, T* target, int threads) const {
                 else if (method_ == Method::fill)
                     std::fill(t, t + n, *s);
                 else
-                    for (int64_t i = 0; i < n; ++i) t[i * inner.target] = s[i * inner.source];
+                    copy_strided(s, inner.source, t, inner.target, n);
             }
             if (++p == parts) {
                 p = 0;
