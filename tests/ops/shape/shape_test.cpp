@@ -209,6 +209,14 @@ TEST(Concat, JoinsRowsOfTheLargestSize) {
     }
 }
 
+TEST(Concat, JoinsSingleElements) {
+    for (size_t count : {2, 3, 4, 5}) {
+        std::vector<InputSpec> inputs(count, {.shape = {1037, 1}});
+        check_op<ops::Concat>({.axis = 1}, inputs,
+                              {.dtypes = {DType::u8, DType::i16, DType::f32}, .gradient = false});
+    }
+}
+
 // Masks of operands have 32 bits: what comes behind them, constant or not, has none.
 TEST(Concat, JoinsMoreThan32Tensors) {
     constexpr size_t count = 40;

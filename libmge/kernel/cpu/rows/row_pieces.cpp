@@ -2,7 +2,9 @@
 #include "libmge/kernel/cpu/rows/row_pieces.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <iterator>
 
 #include "libmge/kernel/cpu/parallel.h"
 
@@ -51,6 +53,37 @@ auto mover_of(int64_t bytes) -> void (*)(const BytesOfRows&) {
     }
 }
 
+constexpr size_t most_riffled = 4;
+using Riffle = void (*)(std::span<const char* const> x, char* y, int64_t rows);
+
+// Rows of one T of each input. The compiler makes shuffles of it.
+template <class T, size_t... k>
+void riffle(std::span<const char* const> x, char* y, int64_t rows) {
+    using Element __attribute__((aligned(1), may_alias)) = T;
+    auto* to = reinterpret_cast<Element*>(y);
+    const Element* from[] = {reinterpret_cast<const Element*>(x[k])...};
+    for (int64_t i = 0; i < rows; ++i) ((to[i * int64_t(sizeof...(k)) + int64_t(k)] = from[k][i]), ...);
+}
+
+template <class T>
+Riffle riffle_of(size_t inputs) {
+    constexpr Riffle riffles[] = {riffle<T, 0, 1>, riffle<T, 0, 1, 2>, riffle<T, 0, 1, 2, 3>};
+    static_assert(std::size(riffles) + 1 == most_riffled);
+    return inputs < 2 || inputs > most_riffled ? nullptr : riffles[inputs - 2];
+}
+Riffle riffle_of(int64_t bytes, size_t inputs) {
+    switch (bytes) {
+        case 1:
+            return riffle_of<uint8_t>(inputs);
+        case 2:
+            return riffle_of<uint16_t>(inputs);
+        case 4:
+            return riffle_of<uint32_t>(inputs);
+        default:
+            return nullptr;
+    }
+}
+
 }  // namespace
 
 void RowPieces::add(size_t input, int64_t from, int64_t to, int64_t bytes) {
@@ -69,7 +102,18 @@ void RowPieces::add_piece(size_t input, int64_t from, int64_t to, int64_t bytes)
 
 void RowPieces::run(std::span<const void* const> inputs, void* y, int threads) const {
     const int64_t tile = tile_bytes / (y_bytes_ + 1) + 1, grain = moved_grain_bytes / (y_bytes_ + 1) + 1;
+    const int64_t element = x_bytes_.front();
+    bool are_elements = y_bytes_ == int64_t(pieces_.size()) * element;
+    for (size_t k = 0; k < pieces_.size(); ++k)
+        are_elements &= x_bytes_[pieces_[k].input] == element && pieces_[k].to == int64_t(k) * element;
+    const Riffle riffle = are_elements ? riffle_of(element, pieces_.size()) : nullptr;
     par_for(threads, rows_, grain, [&](int64_t begin, int64_t end) {
+        if (riffle) {
+            std::array<const char*, most_riffled> x{};
+            for (size_t k = 0; k < pieces_.size(); ++k)
+                x[k] = static_cast<const char*>(inputs[pieces_[k].input]) + begin * element;
+            return riffle(x, static_cast<char*>(y) + begin * y_bytes_, end - begin);
+        }
         for (int64_t first = begin; first < end; first += tile) {
             const int64_t count = std::min(tile, end - first);
             for (auto& piece : pieces_) {
