@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -15,10 +16,12 @@ enum class NegativeIndices { count_from_end, refused };
 inline void check_indices(std::string_view op, int axis, const int32_t* indices, int64_t count,
                           int64_t extent, NegativeIndices negative = NegativeIndices::count_from_end) {
     int64_t lowest = negative == NegativeIndices::count_from_end ? -extent : 0;
-    bool any_outside = false;
-    for (int64_t i = 0; i < count; ++i)
-        any_outside |= (int64_t(indices[i]) < lowest) | (int64_t(indices[i]) >= extent);
-    if (!any_outside) [[likely]]
+    int32_t least = 0, greatest = -1;  // within any bounds
+    for (int64_t i = 0; i < count; ++i) {
+        least = std::min(least, indices[i]);
+        greatest = std::max(greatest, indices[i]);
+    }
+    if (least >= lowest && greatest < extent) [[likely]]
         return;
     for (int64_t i = 0; i < count; ++i)
         if (indices[i] < lowest || indices[i] >= extent) throw_index(op, axis, indices[i], extent);

@@ -33,21 +33,21 @@ Prepared prepare_places(const PrepareContext& context) {
                                  x.shape[axis], x.dtype, x.bytes()});
 }
 
-// Calls fn(position in the index tensor, position in x) for rows [begin, end) of the index tensor.
+// Calls fn(position in the index tensor, position in x) for rows [begin, end) of the index tensor. Sizes are
+// read once, because the compiler must assume that fn changes them.
 template <class Fn>
-void for_rows(const Places& places, const int32_t* index, int64_t begin, int64_t end, Fn&& fn) {
-    int rank = places.index.rank();
-    int64_t length = places.index[rank - 1], step = places.strides[size_t(rank - 1)];
+void for_rows(const Places& places, const int32_t* index, int64_t begin, int64_t end, Fn fn) {
+    const int rank = places.index.rank();
+    const int64_t length = places.index[rank - 1], step = places.strides[size_t(rank - 1)];
+    const int64_t extent = places.extent, axis_stride = places.axis_stride;
     for (int64_t row = begin; row < end; ++row) {
         int64_t base = 0, rest = row;
         for (int i = rank - 2; i >= 0; --i) {
             base += rest % places.index[i] * places.strides[size_t(i)];
             rest /= places.index[i];
         }
-        for (int64_t i = 0; i < length; ++i) {
-            int64_t at = row * length + i;
-            fn(at, base + i * step + from_end(index[at], places.extent) * places.axis_stride);
-        }
+        for (int64_t i = 0, at = row * length; i < length; ++i, ++at)
+            fn(at, base + i * step + from_end(index[at], extent) * axis_stride);
     }
 }
 
@@ -65,10 +65,9 @@ void run_gather(const Prepared& prepared, const Launch& launch) {
     int64_t length = std::max<int64_t>(1, places.index[places.index.rank() - 1]);
     dispatch_size(places.dtype, [&]<class T>(std::type_identity<T>) {
         par_for(launch.threads, rows_of(places), std::max<int64_t>(1, parallel_grain / length),
-                [&](int64_t begin, int64_t end) {
-                    for_rows(places, launch.in<int32_t>(1), begin, end, [&](int64_t at, int64_t place) {
-                        launch.out<T>(0)[at] = launch.in<T>(0)[place];
-                    });
+                [&places, index = launch.in<int32_t>(1), x = launch.in<T>(0), y = launch.out<T>(0)](
+                    int64_t begin, int64_t end) {
+                    for_rows(places, index, begin, end, [=](int64_t at, int64_t place) { y[at] = x[place]; });
                 });
     });
 }
@@ -81,7 +80,7 @@ void change(const Places& places, const Launch& launch) {
         std::memcpy(launch.outputs[0], launch.inputs[0], places.bytes);
     T* y = launch.out<T>(0);
     const T* source = launch.in<T>(2);
-    for_rows(places, launch.in<int32_t>(1), 0, rows_of(places), [&](int64_t at, int64_t place) {
+    for_rows(places, launch.in<int32_t>(1), 0, rows_of(places), [=](int64_t at, int64_t place) {
         if constexpr (!add)
             y[place] = source[at];
         else if constexpr (std::is_integral_v<T>)
