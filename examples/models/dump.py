@@ -64,8 +64,9 @@ def dump(name, path, batch=1, seed=0):
         return net(x)
 
     forward(Tensor(seeded_input(name, (batch, *MODELS[name][1]), seed)))
-    # The graph as recorded: the models show what compiling makes of it.
-    forward.dump(str(path), arg_names=["x"], output_names=["y"], no_change_graph=True)
+    # The graph as recorded, named by operators: the models show what compiling makes of it.
+    names = {"arg_names": ["x"], "output_names": ["y"], "keep_var_name": 0}
+    forward.dump(str(path), **names, no_change_graph=True)
 
 
 def main():

@@ -119,7 +119,7 @@ def small_model(tmp_path_factory):
     traced = trace(symbolic=True, capture_as_const=True)(lambda x: F.relu(F.matmul(x, w) + b))
     traced(mge.Tensor(np.ones((2, 3), "float32")))
     path = tmp_path_factory.mktemp("models") / "small.mge"
-    traced.dump(str(path), arg_names=["x"], output_names=["y"])
+    traced.dump(str(path), arg_names=["x"], output_names=["y"], keep_var_name=0)
     return path
 
 
@@ -134,7 +134,7 @@ def write_model(tmp_path_factory):
         traced(*[mge.Tensor(value) for value in inputs.values()])
         path = tmp_path_factory.mktemp("models") / f"{name}.mge"
         names = {"arg_names": list(inputs), "output_names": [output]}
-        traced.dump(str(path), **names, no_change_graph=True)
+        traced.dump(str(path), **names, no_change_graph=True, keep_var_name=0)
         return path
 
     return write

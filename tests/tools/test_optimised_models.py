@@ -73,6 +73,7 @@ def dump(tmp_path_factory):
             arg_names=["data"],
             output_names=["y"],
             input_data=["#rand(-1,1,2,3,8,8)"],
+            keep_var_name=0,
             training=options.get("training", False),
             enable_io16xc32=halves,
             no_change_graph=True,
