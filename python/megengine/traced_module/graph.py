@@ -24,7 +24,8 @@ class InternalGraph:
         qualname: path of the Module that it belongs to, beginning with the class of the first.
     Example:
         >>> from megengine.traced_module import trace_module
-        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> traced = trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
+        >>> graph = traced.graph
         >>> isinstance(graph, InternalGraph), graph.inputs, graph.outputs
         (True, [self, inp], [_0_out])
         >>> graph.name, graph.qualname, graph.top_graph
