@@ -213,3 +213,18 @@ def test_inputs_get_new_sizes_one_after_the_other():
     b.shape = (4,)
     assert net.output_vars[0].shape == (4,)
     assert run(net, [1, 2, 3, 4], [1, 1, 1, 1])["o"].tolist() == [4, 6, 8, 10]
+
+
+def test_the_list_of_outputs_is_changed():
+    net = sums()
+    (total,) = net.output_vars
+    (adds,) = net.opr_filter.has_input(net.get_var_by_name("a"))
+    net.output_vars.append(adds.outputs[0])
+    assert net.output_vars == [total, adds.outputs[0]]
+    net.output_vars.pop(0)
+    net.output_vars += [total]
+    assert net.output_vars == net.dest_vars == [adds.outputs[0], total]
+    net.output_vars[0] = F.exp(total)
+    net.output_vars = net.output_vars[:1]
+    (got,) = run(net, [1, 2], [0, -1]).values()
+    np.testing.assert_allclose(got, np.exp([2, 2]), 1e-6)

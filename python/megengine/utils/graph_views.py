@@ -5,6 +5,7 @@ Each type of operator has a class, under MegEngine's name. Classes are made on f
 operators' definitions: ``params`` are an operator's parameters.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -206,24 +207,31 @@ for _name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or x
     setattr(VarNode, f"__i{_name}__", _not_in_place)
 
 
-class _Inputs(list):
-    """The inputs of an operator; changing an item changes the graph."""
+class Assigning(list):
+    """A list of variables that assigns itself to an attribute after each change.
 
-    def __init__(self, operator: "OpNode", variables) -> None:
+    Args:
+        variables: its items.
+        owner: the object with the attribute.
+        name: the name of the attribute.
+    """
+
+    def __init__(self, variables: Iterable, owner: object, name: str) -> None:
         super().__init__(variables)
-        self._operator = operator
+        self._owner, self._name = owner, name
 
-    def __setitem__(self, index, value) -> None:
-        changed = list(self)
-        changed[index] = value
-        self._assign(changed)
 
-    def append(self, value) -> None:
-        self._assign([*self, value])
+def _assigning(change: str):
+    def method(self, *args):
+        result = getattr(list, change)(self, *args)
+        setattr(self._owner, self._name, self)
+        return result
 
-    def _assign(self, variables: list) -> None:
-        self._operator.inputs = variables
-        super().__setitem__(slice(None), self._operator.inputs)
+    return method
+
+
+for _name in "__setitem__ __delitem__ __iadd__ append extend insert pop clear reverse".split():
+    setattr(Assigning, _name, _assigning(_name))
 
 
 class OpNode(NetworkNode):
@@ -286,7 +294,7 @@ class OpNode(NetworkNode):
         found = [self.graph.variable(number) for number in self.graph.inputs_of(self._number)]
         if kind == "Elemwise" and mode in _SORTED:
             found.sort(key=_place)
-        return _Inputs(self, found)
+        return Assigning(found, self, "inputs")
 
     @inputs.setter
     def inputs(self, variables) -> None:

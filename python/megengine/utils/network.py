@@ -14,6 +14,7 @@ from ..files.model_metadata import NO_METADATA, foreign_metadata, metadata_of
 from ..jit import dumping
 from ..logger import get_logger
 from ..tensor import Tensor
+from .graph_views import Assigning
 from .graph_walk import find_vars_by_name, get_dep_vars, get_oprs_seq
 from .network_node import (
     ConstOpBase,
@@ -137,7 +138,7 @@ class Network:
         net.graph = OpenGraph.load(model_path, key)
         net._is_loaded = True
         if outspec is not None:
-            net._set_outputs(find_vars_by_name(net.dest_vars, outspec))
+            net.output_vars = find_vars_by_name(net.dest_vars, outspec)
         return net
 
     @property
@@ -286,8 +287,7 @@ class Network:
         Raises:
             AssertionError: an argument is not a VarNode.
         """
-        added = [self.graph.number_of(as_varnode(var)) for var in vars]
-        self.graph.set_outputs(list(OrderedDict.fromkeys([*self.graph.outputs, *added])))
+        self.output_vars += vars
 
     def remove_output(self, *vars: Tensor) -> None:
         """Remove outputs; operators that no other output needs are not dumped.
@@ -309,9 +309,6 @@ class Network:
                 get_logger(__name__).warning("%s is not an output of the network", var.name)
             outputs = [output for output in outputs if output != number]
         self.graph.set_outputs(outputs)
-
-    def _set_outputs(self, vars: Iterable[Tensor]) -> None:
-        self.graph.set_outputs([var._number for var in vars])
 
     def add_dep_oprs(self, *vars: Tensor) -> list[VarNode]:
         """Copy variables of other graphs, with their dependencies, into this one.
@@ -519,9 +516,18 @@ class Network:
     @property
     def dest_vars(self) -> list[VarNode]:
         """The outputs."""
-        return [self.graph.variable(number) for number in self.graph.outputs]
+        return self.output_vars
 
-    output_vars = dest_vars
+    @property
+    def output_vars(self) -> list[VarNode]:
+        """The outputs; assigning them, or changing the list, changes the network."""
+        found = [self.graph.variable(number) for number in self.graph.outputs]
+        return Assigning(found, self, "output_vars")
+
+    @output_vars.setter
+    def output_vars(self, vars: Iterable[Tensor]) -> None:
+        numbers = [self.graph.number_of(as_varnode(var)) for var in vars]
+        self.graph.set_outputs(list(OrderedDict.fromkeys(numbers)))
 
     @property
     def input_vars(self) -> list[VarNode]:
