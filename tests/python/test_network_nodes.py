@@ -172,6 +172,19 @@ def test_an_operator_reads_other_variables():
     assert inputs == concat.inputs == [b, twice, concat.inputs[2], twice]
 
 
+def test_inputs_of_other_dtypes_are_converted():
+    net = load(lambda a, b: a - b, MATRIX, MATRIX, output_names=["y"])
+    subtraction = net.dest_vars[0].owner
+    whole = net.make_input_node(MATRIX.shape, "int32", name="whole")
+    subtraction.inputs = [whole, subtraction.inputs[1]]
+    assert net.dest_vars[0].dtype == np.float32
+    got = run(net, MATRIX, MATRIX.astype("int32"))["y"]
+    np.testing.assert_array_equal(got, MATRIX.astype("int32") - MATRIX)
+    whole_sum = (whole + 1).owner
+    with pytest.raises(ValueError, match="whole is int32, .* is float32 with fractions"):
+        whole_sum.inputs[0] = mge.Tensor(MATRIX + 0.5)
+
+
 def test_operators_in_other_graphs():
     net, other = sums(), Network()
     (mine,) = net.dest_vars[0].owner.compile(other.graph)

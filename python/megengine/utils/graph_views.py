@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operator_classes import CLASSES, operator_class
+from ..core.tensor.dtype import is_dtype_equal
 from ..core.tracing_state import state
 from ..tensor import Tensor
 
@@ -207,6 +208,28 @@ for _name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or x
     setattr(VarNode, f"__i{_name}__", _not_in_place)
 
 
+def converted(new, old: VarNode):
+    """The variable or Tensor that takes the place of a variable, in the dtype of that.
+
+    Raises:
+        ValueError: fractions would replace integers.
+    """
+    if not isinstance(new, Tensor) or is_dtype_equal(new.dtype, old.dtype):
+        return new
+    if old.dtype.kind in "iub" and new.dtype.kind == "f":
+        try:
+            value = new.numpy()
+            is_exact = bool((value == value.astype(old.dtype)).all())
+        except RuntimeError:  # not a constant
+            is_exact = False
+        if not is_exact:
+            raise ValueError(
+                f"[Network] {old.name} is {old.dtype}, {new.name} is {new.dtype} with fractions:"
+                f" convert it with astype, or rebuild the operators that read {old.name}"
+            )
+    return new.astype(old.dtype)
+
+
 class Assigning(list):
     """A list of variables that assigns itself to an attribute after each change.
 
@@ -284,10 +307,12 @@ class OpNode(NetworkNode):
     def inputs(self) -> list[VarNode]:
         """Its inputs; assigning them, or an item, changes the graph.
 
-        For commutative operators, inputs of the graph come first.
+        For commutative operators, inputs of the graph come first. A variable of another dtype than
+        the one in its place is converted.
 
         Raises:
-            ValueError: there are too few inputs, or the operator would depend on itself.
+            ValueError: there are too few inputs, the operator would depend on itself, or fractions
+                would replace integers.
             RuntimeError: the operator does not support them.
         """
         kind, mode = self.graph.operator_type(self._number)
@@ -298,6 +323,9 @@ class OpNode(NetworkNode):
 
     @inputs.setter
     def inputs(self, variables) -> None:
+        variables = list(variables)
+        for place, old in enumerate(self.inputs[: len(variables)]):
+            variables[place] = converted(variables[place], old)
         numbers = [self.graph.number_of(variable) for variable in variables]
         self.graph.set_inputs(self._number, numbers)
         self.graph.refresh()

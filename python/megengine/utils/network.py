@@ -9,12 +9,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
 from ..core._trace_option import set_symbolic_shape  # noqa: F401
-from ..core.tensor.dtype import is_dtype_equal
 from ..files.model_metadata import NO_METADATA, foreign_metadata, metadata_of
 from ..jit import dumping
 from ..logger import get_logger
 from ..tensor import Tensor
-from .graph_views import Assigning
+from .graph_views import Assigning, converted
 from .graph_walk import find_vars_by_name, get_dep_vars, get_oprs_seq
 from .network_node import (
     ConstOpBase,
@@ -407,10 +406,7 @@ class Network:
             number = self.graph.number_here(old)
             if number is None:
                 raise ValueError(f"[replace_vars] {old.name} is a variable of another network")
-            if not is_dtype_equal(new.dtype, old.dtype):
-                _check_conversion(new, old)
-                new = new.astype(old.dtype)
-            by[number] = self.graph.number_of(new)
+            by[number] = self.graph.number_of(converted(new, old))
         replaced = [old for old in self.graph.outputs if old in by]
         self.graph.replace(by)
         for old in replaced:
@@ -567,22 +563,6 @@ class Network:
     def all_oprs_dict(self) -> "OrderedDict[str, OpNode]":
         """All operators by name."""
         return self.opr_filter.as_dict()
-
-
-def _check_conversion(new: VarNode, old: VarNode) -> None:
-    """Raise if a float variable with fractions, or with unknown values, would become integers."""
-    if old.dtype.kind not in "iub" or new.dtype.kind != "f":
-        return
-    try:
-        value = new.numpy()
-        is_exact = bool((value == value.astype(old.dtype)).all())
-    except RuntimeError:  # not a constant
-        is_exact = False
-    if not is_exact:
-        raise ValueError(
-            f"[replace_vars] {old.name} is {old.dtype}, {new.name} is {new.dtype} with fractions:"
-            f" convert it with astype, or rebuild the operators that read {old.name}"
-        )
 
 
 def _found(nodes: "NodeFilter", unique: bool, what: str):
