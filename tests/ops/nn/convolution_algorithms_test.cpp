@@ -47,9 +47,9 @@ void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_
 }
 
 // The factors are numbers of bf16. The images are stored so, too, or as f32 and rounded by the algorithm.
-void expect_channels_last(std::string_view name, const ConvCase& c, DType dtype,
-                          uint32_t constant_inputs = 2) {
-    const Layout layout = Layout::named("nhwc");
+void expect_channels_last(std::string_view name, const ConvCase& c, DType dtype, uint32_t constant_inputs = 2,
+                          std::string_view layout_name = "nhwc") {
+    const Layout layout = Layout::named(layout_name);
     auto rounded = [](const Shape& shape) {
         return ops::convert(random_tensor(shape, DType::bf16), {.dtype = DType::f32});
     };
@@ -97,6 +97,8 @@ TEST(Conv2d, MultipliesBFloat16InTiles) {
     for (auto& c : cases) {
         expect_channels_last("amx_tiles", c, DType::bf16);
         expect_channels_last("amx_tiles", c, DType::bf16, 0);
+        expect_channels_last("nhwc:amx_tiles", c, DType::bf16, 0, "nchw");
+        expect_channels_last("nhwc:amx_tiles", c, DType::bf16, 2, "nchw");
         expect_channels_last("bf16:amx_tiles", c, DType::f32);
     }
 }
@@ -230,7 +232,10 @@ TEST(Conv2d, HasGradientsOfBFloat16InTiles) {
         {{9, 32, 1, 1}, {64, 32, 1, 1}, {}},
         {{2, 3, 18, 21}, {64, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}},
     };
-    for (auto& c : cases) expect_gradient<ops::Conv2dBackwardWeight>("amx_tiles", c, "nhwc", {}, DType::bf16);
+    for (auto& c : cases) {
+        expect_gradient<ops::Conv2dBackwardWeight>("amx_tiles", c, "nhwc", {}, DType::bf16);
+        expect_gradient<ops::Conv2dBackwardWeight>("nhwc:amx_tiles", c, "nchw", {}, DType::bf16);
+    }
 }
 
 // The same; images of few pixels that are multiplied together, and some left over; pixels of x that no window
@@ -248,7 +253,10 @@ TEST(Conv2d, HasGradientsOfImagesOfBFloat16InTiles) {
         {{3, 20, 7, 11}, {32, 20, 1, 1}, {}},
         {{2, 3, 19, 21}, {64, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}},
     };
-    for (auto& c : cases) expect_gradient<ops::Conv2dBackwardData>("amx_tiles", c, "nhwc", {}, DType::bf16);
+    for (auto& c : cases) {
+        expect_gradient<ops::Conv2dBackwardData>("amx_tiles", c, "nhwc", {}, DType::bf16);
+        expect_gradient<ops::Conv2dBackwardData>("nhwc:amx_tiles", c, "nchw", {}, DType::bf16);
+    }
 }
 
 // Small layers: one image and several, which threads share; one channel and more, blocks of channels of y

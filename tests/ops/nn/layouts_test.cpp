@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libmge/kernel/cpu/product/bf16_tiles.h"
 #include "tests/ops/nn/images.h"
 
 namespace mge::test {
@@ -236,7 +237,8 @@ TEST(Conv2d, UsesNativeBFloat16IfAvailable) {
     Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
     auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
     ASSERT_FALSE(list.empty());
-    EXPECT_EQ(list[0].candidate.name.starts_with("onednn:"), cpu_isa() >= Isa::avx512_bf16)
+    EXPECT_EQ(list[0].candidate.name.starts_with(cpu::has_bf16_tiles() ? "nhwc:amx_tiles" : "onednn:"),
+              cpu_isa() >= Isa::avx512_bf16)
         << list[0].candidate.name;
 }
 

@@ -2,6 +2,7 @@
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/cpu/separate_activation.h"
+#include "libmge/ops/nn/convolution/channels_last.cpu.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
@@ -94,6 +95,7 @@ KernelList kernels(Cpu, Conv2d) {
         small_conv2d(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::tiles>(),
         bf16_conv2d(),
+        on_plain_images<Conv2d, bf16_conv2d>("nhwc:amx_tiles"),
         winograd_conv2d(),
         winograd_conv2d_changing<true>(),
         pointwise_conv2d(),
@@ -113,32 +115,36 @@ KernelList kernels(Cpu, Conv2d) {
 }
 
 KernelList kernels(Cpu, Conv2dBackwardData) {
-    static const Algorithm list[] = {disjoint_windows_conv2d_backward_data(),
-                                     bf16_conv2d_backward_data(),
-                                     winograd_conv2d_backward_data<true>(),
-                                     onednn_conv2d_backward_data(),
-                                     winograd_conv2d_backward_data<false>(),
-                                     cpu::in_f32<Cpu, Conv2dBackwardData>(),
-                                     {"reference",
-                                      supports_reference,
-                                      prepare_reference<backward_data_geometry>,
-                                      run_backward_data,
-                                      {.naive = true}}};
+    static const Algorithm list[] = {
+        disjoint_windows_conv2d_backward_data(),
+        bf16_conv2d_backward_data(),
+        on_plain_images<Conv2dBackwardData, bf16_conv2d_backward_data>("nhwc:amx_tiles"),
+        winograd_conv2d_backward_data<true>(),
+        onednn_conv2d_backward_data(),
+        winograd_conv2d_backward_data<false>(),
+        cpu::in_f32<Cpu, Conv2dBackwardData>(),
+        {"reference",
+         supports_reference,
+         prepare_reference<backward_data_geometry>,
+         run_backward_data,
+         {.naive = true}}};
     return list;
 }
 
 KernelList kernels(Cpu, Conv2dBackwardWeight) {
-    static const Algorithm list[] = {small_conv2d_backward_weight(),
-                                     bf16_conv2d_backward_weight(),
-                                     winograd_conv2d_backward_weight<true>(),
-                                     onednn_conv2d_backward_weight(),
-                                     winograd_conv2d_backward_weight<false>(),
-                                     cpu::in_f32<Cpu, Conv2dBackwardWeight>(),
-                                     {"reference",
-                                      supports_reference,
-                                      prepare_reference<backward_weight_geometry>,
-                                      run_backward_weight,
-                                      {.naive = true}}};
+    static const Algorithm list[] = {
+        small_conv2d_backward_weight(),
+        bf16_conv2d_backward_weight(),
+        on_plain_images<Conv2dBackwardWeight, bf16_conv2d_backward_weight>("nhwc:amx_tiles"),
+        winograd_conv2d_backward_weight<true>(),
+        onednn_conv2d_backward_weight(),
+        winograd_conv2d_backward_weight<false>(),
+        cpu::in_f32<Cpu, Conv2dBackwardWeight>(),
+        {"reference",
+         supports_reference,
+         prepare_reference<backward_weight_geometry>,
+         run_backward_weight,
+         {.naive = true}}};
     return list;
 }
 
