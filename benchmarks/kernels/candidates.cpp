@@ -289,27 +289,28 @@ void training_convolution() {
     struct Layer {
         int64_t ic, oc, size, window, stride;
     };
-    const Layout layout = Layout::named("nhwc");
-    for (auto [ic, oc, size, window, stride] : {Layer{64, 64, 32, 3, 1},
-                                                {128, 128, 16, 3, 1},
-                                                {256, 256, 8, 3, 1},
-                                                {512, 512, 4, 3, 1},
-                                                {128, 256, 16, 3, 2},
-                                                {128, 256, 16, 1, 2}}) {
-        const int64_t padding = window / 2, out = size / stride;
-        const TensorSpec x{DType::bf16, {32, ic, size, size}, layout},
-            y{DType::bf16, {32, oc, out, out}, layout};
-        const TensorSpec weight{DType::bf16, {oc, ic, window, window}, {}};
-        const TensorSpec like{DType::bf16, x.shape, {}};
-        const auto name = text(window, 'x', window, '/', stride, ' ', ic, " to ", oc, '@', size);
-        contest<ops::Conv2d>("conv " + name, {.stride = {stride, stride}, .padding = {padding, padding}},
-                             {x, weight}, layout);
-        contest<ops::Conv2dBackwardData>("dx " + name,
-                                         {.stride = {stride, stride}, .padding = {padding, padding}},
-                                         {weight, y, like}, layout);
-        contest<ops::Conv2dBackwardWeight>(
-            "dw " + name, {.stride = {stride, stride}, .padding = {padding, padding}}, {x, y, weight});
-    }
+    for (auto name : {"nhwc", "nchw"})
+        for (auto [ic, oc, size, window, stride] : {Layer{64, 64, 32, 3, 1},
+                                                    {128, 128, 16, 3, 1},
+                                                    {256, 256, 8, 3, 1},
+                                                    {512, 512, 4, 3, 1},
+                                                    {128, 256, 16, 3, 2},
+                                                    {128, 256, 16, 1, 2}}) {
+            const Layout layout = Layout::named(name);
+            const ops::Pair step{stride, stride}, padding{window / 2, window / 2};
+            const int64_t out = size / stride;
+            const TensorSpec x{DType::bf16, {32, ic, size, size}, layout};
+            const TensorSpec y{DType::bf16, {32, oc, out, out}, layout};
+            const TensorSpec weight{DType::bf16, {oc, ic, window, window}, {}};
+            const TensorSpec like{DType::bf16, x.shape, {}};
+            const auto layer =
+                text(window, 'x', window, '/', stride, ' ', ic, " to ", oc, '@', size, ' ', name);
+            contest<ops::Conv2d>("conv " + layer, {.stride = step, .padding = padding}, {x, weight}, layout);
+            contest<ops::Conv2dBackwardData>("dx " + layer, {.stride = step, .padding = padding},
+                                             {weight, y, like}, layout);
+            contest<ops::Conv2dBackwardWeight>("dw " + layer, {.stride = step, .padding = padding},
+                                               {x, y, weight});
+        }
 }
 
 constexpr Group groups[] = {{"pool", pooling},
