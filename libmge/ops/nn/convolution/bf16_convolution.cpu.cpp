@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t short_line = 8;       // pixels of y: half of the rows of a matrix
 constexpr int64_t gathered_rows = 256;  // enough to read the weight once for them
-constexpr int64_t many_turns = 4;       // of a thread, so that it matters little if one has one more
+constexpr int64_t many_turns = 4;       // per thread: then one more of a thread matters little
 constexpr size_t alignment = 64;
 constexpr int64_t block = cpu::pixel_block;
 // Larger windows are packed without vectors, because their blocks leave the first cache.
