@@ -79,6 +79,7 @@ MGE_API Graph run_passes(Graph graph, const PassOptions& options, std::vector<Pa
 MGE_API Graph remove_dead_nodes(Graph graph, const PassOptions& options);
 MGE_API Graph fold_constants(Graph graph, const PassOptions& options);
 MGE_API Graph sink_constants(Graph graph, const PassOptions& options);
+MGE_API Graph move_axes(Graph graph, const PassOptions& options);
 MGE_API Graph simplify_algebra(Graph graph, const PassOptions& options);
 MGE_API Graph merge_duplicates(Graph graph, const PassOptions& options);
 MGE_API Graph recognise_formulas(Graph graph, const PassOptions& options);

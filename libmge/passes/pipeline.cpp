@@ -66,6 +66,8 @@ constexpr std::array passes{
     Pass{"fold_constants", 1, fold_constants},
     // Including results of folding.
     Pass{"sink_constants", 1, sink_constants},
+    // Before the algebra, which gives all views one form.
+    Pass{"move_axes", 2, move_axes},
     Pass{"simplify_algebra", 1, simplify_algebra},
     // After the algebra, which gives equal values equal forms.
     Pass{"merge_duplicates", 1, merge_duplicates},
