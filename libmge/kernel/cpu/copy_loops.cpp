@@ -115,12 +115,12 @@ CopyLoops::CopyLoops(const StridedCopy& copy) : copy_(copy), rank_(int(copy.axes
     if (rank_ > 0) choose_method();
 }
 
-// A loop over two or three elements costs more than its copy: then the longest axis becomes the innermost.
+// A loop over two or three elements costs more than its copy: then the nearest long axis becomes the
+// innermost.
 void CopyLoops::prefer_long_axis() {
-    auto longest = std::max_element(axes_.begin(), axes_.begin() + rank_,
-                                    [](const Axis& a, const Axis& b) { return a.extent < b.extent; });
-    if (axes_[size_t(rank_ - 1)].extent >= 8 || longest->extent < 64) return;
-    std::rotate(longest, longest + 1, axes_.begin() + rank_);
+    auto inner = axes_.begin() + rank_ - 1, longer = inner;
+    while (longer != axes_.begin() && longer->extent < 16) --longer;
+    if (inner->extent < 8 && longer->extent >= 16) std::rotate(longer, longer + 1, inner + 1);
 }
 
 void CopyLoops::choose_method() {
