@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/create/arange.h"
 
+#include <algorithm>
+
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "libmge/tensor/truncate.h"
@@ -34,16 +36,22 @@ Prepared prepare_linspace(const PrepareContext& context) {
     return Prepared::make(Ends{p.start, p.stop, p.num, dtype_of(0), dtype_of(1)});
 }
 
+// Counts in int32, which vectors convert to double.
 void run_line(const Line& line, const Launch& launch) {
+    constexpr int64_t block = 1 << 30;
     dispatch_dtype(line.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        for (int64_t i = 0; i < line.count; ++i) {
-            double value = line.start + double(i) * line.step;
-            if constexpr (std::is_same_v<T, uint64_t>)
-                launch.out<T>(0)[i] = truncate_to_u64(value);
-            else if constexpr (std::is_integral_v<T>)
-                launch.out<T>(0)[i] = T(truncate_to_i64(value));
-            else
-                launch.out<T>(0)[i] = T(ComputedAs<T>(value));
+        for (int64_t begin = 0; begin < line.count; begin += block) {
+            const auto n = int32_t(std::min(block, line.count - begin));
+            for (int32_t i = 0; i < n; ++i) {
+                T& y = launch.out<T>(0)[begin + i];
+                double value = line.start + (double(begin) + double(i)) * line.step;
+                if constexpr (std::is_same_v<T, uint64_t>)
+                    y = truncate_to_u64(value);
+                else if constexpr (std::is_integral_v<T>)
+                    y = T(truncate_to_i64(value));
+                else
+                    y = T(ComputedAs<T>(value));
+            }
         }
     });
 }
