@@ -11,6 +11,7 @@
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/convolution/pointwise.h"
 #include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/product/ordered_products-inl.h"
 #include "libmge/kernel/cpu/rows/channel_vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,16 +20,20 @@ namespace {
 constexpr int panel_vectors = 2;
 constexpr int64_t panel_channels = panel_vectors * lanes;
 // Twice as many sums, a panel's weights and one pixel fit the registers; on Arm, which has 32 as AVX-512 has,
-// the pixels of a tile.
+// a block of all pixels of a tile.
 #if HWY_TARGET == HWY_NEON
-constexpr int max_rows = 8;
+constexpr int max_rows = 7;
 #else
 constexpr int max_rows = lanes == 16 ? 14 : 6;
 #endif
 // Pixels of a strip, which all panels of weights pass by: a second cache of 512 KiB has half of them and two
 // panels.
 constexpr int64_t strip_floats = 1 << 16;
-// Tiles whose activations are computed together, in rows long enough for vectors.
+// With each block of channels, a tile on Arm fetches one line of the next panel, even if the tiles are too
+// few for the whole panel: processors detect this stream, and a loop over lines took a tenth of the
+// instructions.
+constexpr bool fetches_one_line = HWY_TARGET == HWY_NEON;
+// Tiles that are computed by one call, and whose activations are computed in rows long enough for vectors.
 constexpr int64_t activated_together = 8;
 constexpr int64_t floats_in_line = 16;
 // The weights of a panel's vectors are side by side.
@@ -44,10 +49,10 @@ int64_t groups_of_strip(const Pointwise& s) {
     return std::clamp<int64_t>(strip_floats / (s.ic * max_rows), 1, groups(s));
 }
 
-// The start of a tile of y, and the weights that it prefetches for the next panel: from the `fetched`th on so
-// many lines with each block of channels of x.
-struct Tile {
-    int64_t channel, pixel;
+// The start of some tiles of y, and the weights that they prefetch for the next panel: from the `fetched`th
+// on so many lines with each block of channels of x.
+struct Tiles {
+    int64_t channel, pixel, count;
     const float* next_panel;
     int64_t fetched, lines_of_block;
 };
@@ -76,32 +81,31 @@ HWY_INLINE void add_channel(const float* x, const float* const (&weight)[V], int
 // The same for all channels of a block.
 #if HWY_TARGET == HWY_NEON
 template <int I, int R, int V>
-HWY_INLINE void add_lane(const Vec (&pixels)[R], const float* const (&weight)[V], int64_t k,
-                         Vec (&sums)[R][V]) {
-    const Channels f;
+HWY_INLINE void add_lane(const Vec (&pixels)[R], const float* weight, Vec (&sums)[R][V]) {
     Vec column[V];
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(f, weights_of(weight, v, k + I));
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v)
-            sums[r][v] = hn::MulAdd(hn::Broadcast<I>(pixels[r]), column[v], sums[r][v]);
+    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(Channels(), weight + I * block + v * lanes);
+    add_lane_products<I>(pixels, column, sums);
 }
-// A product with one number of a vector is one instruction, without a vector of copies.
+template <int R, int V>
+HWY_INLINE void add_lanes(const Vec (&pixels)[R], const float* weight, Vec (&sums)[R][V]) {
+    add_lane<0>(pixels, weight, sums);
+    add_lane<1>(pixels, weight, sums);
+    add_lane<2>(pixels, weight, sums);
+    add_lane<3>(pixels, weight, sums);
+}
+// Both vectors of a pixel are loaded by one instruction.
 template <int R, int V>
 HWY_INLINE void add_block(const float* x, const float* const (&weight)[V], Vec (&sums)[R][V]) {
-    const Channels f;
-#pragma GCC unroll 2
-    for (int64_t k = 0; k < block; k += lanes) {
-        Vec pixels[R];
+    static_assert(block == 2 * lanes && is_panel_one_block);
+    Vec lower[R], upper[R];
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) pixels[r] = hn::LoadU(f, x + r * block + k);
-        add_lane<0>(pixels, weight, k, sums);
-        add_lane<1>(pixels, weight, k, sums);
-        add_lane<2>(pixels, weight, k, sums);
-        add_lane<3>(pixels, weight, k, sums);
+    for (int r = 0; r < R; ++r) {
+        lower[r] = hn::LoadU(Channels(), x + r * block);
+        upper[r] = hn::LoadU(Channels(), x + r * block + lanes);
     }
+    add_lanes(lower, weight[0], sums);
+    add_lanes(upper, weight[0] + lanes * block, sums);
 }
 #else
 template <int R, int V>
@@ -113,62 +117,80 @@ HWY_INLINE void add_block(const float* x, const float* const (&weight)[V], Vec (
 
 template <int R, int V, class Fn>
 HWY_INLINE void for_sums(Vec (&sums)[R][V], Fn fn) {
-#pragma GCC unroll 2
-    for (int v = 0; v < V; ++v)
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) fn(sums[r][v], r, v);
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) fn(sums[r][v], r, v);
 }
 
-// Sums of R pixels and V vectors of channels.
 template <int R, int V>
-void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
+HWY_INLINE void finish(Activation activation, Vec (&sums)[R][V]) {
+    if (activation == Activation::relu) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu(y); });
+    if (activation == Activation::relu6) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu6(y); });
+    if (activation == Activation::relu_keeps_nan)
+        for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu_keeps_nan(y); });
+    if (activation == Activation::relu6_keeps_nan)
+        for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu6_keeps_nan(y); });
+    if (activation == Activation::hswish) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = hswish(y); });
+}
+
+// Tiles of R pixels and V vectors of channels.
+template <int R, int V>
+void compute(const Pointwise& s, const PointwiseData& d, const Tiles& at) {
     const Channels f;
-    Vec sums[R][V];
-    const float* weight[V];
-    int64_t places[V];
+    Vec bias[V];
+    const float* weights[V];
+    int64_t places[V];  // in y
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
         const int64_t channel = at.channel + v * lanes;
         places[v] = (channel / block * s.y_pixels + at.pixel) * block + channel % block;
-        weight[v] = d.weight + channel / block * s.weight_ic * block + channel % block;
-        const Vec bias = load_bias(d.bias, channel, s.oc);
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) sums[r][v] = bias;
+        weights[v] = d.weight + channel / block * s.weight_ic * block + channel % block;
+        bias[v] = load_bias(d.bias, channel, s.oc);
     }
-    const float* x = d.x + at.pixel * block;
-    const int64_t block_of_x = s.pixels * block, lines = at.lines_of_block;
+    const int64_t block_of_x = s.pixels * block, lines = fetches_one_line ? 1 : at.lines_of_block;
     // Distance between blocks of output channels; the gap belongs to other channels of x.
     const int64_t block_of_weight = s.ic * block, gap = (s.weight_ic - s.ic) * block;
-    const float* next_panel = at.next_panel;
-    int64_t fetched = at.fetched, rest = s.ic;
+    const float *tile_of_x = d.x + at.pixel * block, *next_panel = at.next_panel;
+    int64_t fetched = at.fetched;
     const auto fetch = [&] {
-        for (int64_t i = 0; i < lines; ++i, fetched += floats_in_line)
-            __builtin_prefetch(next_panel + fetched + (fetched < block_of_weight ? 0 : gap), 0,
+        for (int64_t i = 0; i < lines; ++i, fetched += floats_in_line) {
+            const bool is_before_gap = is_panel_one_block || fetched < block_of_weight;
+            __builtin_prefetch(next_panel + fetched + (is_before_gap ? 0 : gap), 0,
                                2);  // into the second cache
+        }
     };
-    for (; rest >= block; rest -= block, x += block_of_x) {
-        fetch();
-        add_block<R, V>(x, weight, sums);
+    for (int64_t i = 0; i < at.count; ++i, tile_of_x += R * block) {
+        Vec sums[R][V];
+        const float *weight[V], *x = tile_of_x;
 #pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) weight[v] += block * block;
+        for (int v = 0; v < V; ++v) {
+            weight[v] = weights[v];
+#pragma GCC unroll 16
+            for (int r = 0; r < R; ++r) sums[r][v] = bias[v];
+        }
+        int64_t rest = s.ic;
+        for (; rest >= block; rest -= block, x += block_of_x) {
+            fetch();
+            add_block<R, V>(x, weight, sums);
+#pragma GCC unroll 2
+            for (int v = 0; v < V; ++v) weight[v] += block * block;
+        }
+        if (rest > 0) fetch();
+        for (int64_t k = 0; k < rest; ++k) add_channel<R, V>(x, weight, k, sums);
+        const auto place = [&](int r, int v) {
+            return (is_panel_one_block ? places[0] + v * lanes : places[v]) + (i * R + r) * block;
+        };
+        if (const float* residual = d.residual)
+            for_sums(sums, [&](Vec& y, int r, int v)
+                               HWY_ATTR { y = hn::Add(y, hn::LoadU(f, residual + place(r, v))); });
+        finish(s.activation, sums);
+        float* to = d.y;
+        for_sums(sums, [&](Vec& y, int r, int v) HWY_ATTR { hn::StoreU(y, f, to + place(r, v)); });
     }
-    if (rest > 0) fetch();
-    for (int64_t k = 0; k < rest; ++k) add_channel<R, V>(x, weight, k, sums);
-    if (const float* residual = d.residual)
-        for_sums(sums, [&](Vec& y, int r, int v)
-                           HWY_ATTR { y = hn::Add(y, hn::LoadU(f, residual + places[v] + r * block)); });
-    if (s.activation == Activation::relu) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu(y); });
-    if (s.activation == Activation::relu6) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu6(y); });
-    if (s.activation == Activation::relu_keeps_nan)
-        for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu_keeps_nan(y); });
-    if (s.activation == Activation::relu6_keeps_nan)
-        for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu6_keeps_nan(y); });
-    if (s.activation == Activation::hswish) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = hswish(y); });
-    float* to = d.y;
-    for_sums(sums, [&](Vec& y, int r, int v) HWY_ATTR { hn::StoreU(y, f, to + places[v] + r * block); });
 }
 
-using Compute = void (*)(const Pointwise&, const PointwiseData&, const Tile&);
+using Compute = void (*)(const Pointwise&, const PointwiseData&, const Tiles&);
 template <int V, int... R>
 constexpr std::array<Compute, max_rows> compute_by_rows(std::integer_sequence<int, R...>) {
     return {compute<R + 1, V>...};
@@ -203,12 +225,16 @@ void compute_tiles(const Pointwise& s, const PointwiseData& d, const PanelTiles&
     const float* next_panel = d.weight + (t.panel + 1) % panels(s) * panel_channels * s.weight_ic;
     const int64_t lines = ceil_div(lines_of_block, tiles);
     const int64_t fetched_by_tile = ceil_div(s.ic, block) * lines * floats_in_line;
+    const bool is_even = s.pixels % groups(s) == 0;
     int64_t activated = t.first_group;
-    for (int64_t group = t.first_group; group < t.last_group; ++group) {
+    for (int64_t group = t.first_group, computed = group; group < t.last_group; group = computed) {
         const int64_t pixel = first_pixel(s, group), rows = first_pixel(s, group + 1) - pixel;
+        const int64_t end = std::min(t.last_group, group + activated_together);
+        for (++computed; computed < end; ++computed)
+            if (!is_even && first_pixel(s, computed + 1) - first_pixel(s, computed) != rows) break;
         const int64_t fetched = (group - t.first_group) * fetched_by_tile;
-        computes[vectors - 1][size_t(rows - 1)](s, d, {channel, pixel, next_panel, fetched, lines});
-        const int64_t computed = group + 1;
+        computes[vectors - 1][size_t(rows - 1)](
+            s, d, {channel, pixel, computed - group, next_panel, fetched, lines});
         if (!is_apart(s.activation)) continue;
         if (computed < t.last_group && computed - activated < activated_together) continue;
         activate_tiles(s, d, t.panel, activated, computed);

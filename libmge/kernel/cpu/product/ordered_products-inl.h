@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products that are added to sums in the order of the source. Included by *.simd.cpp files after
+// foreach_target.h and once per instruction set, so it has no #pragma once.
+
+#if defined(MGE_KERNEL_CPU_ORDERED_PRODUCTS_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MGE_KERNEL_CPU_ORDERED_PRODUCTS_H
+#undef MGE_KERNEL_CPU_ORDERED_PRODUCTS_H
+#else
+#define MGE_KERNEL_CPU_ORDERED_PRODUCTS_H
+#endif
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_NEON
+// Assembly on Arm. Compilers that reorder these products give sums new registers and copy them back, and
+// separate loads of neighbouring vectors, which one instruction can do: a fifth of the instructions of a
+// tile.
+template <class Vector>
+HWY_INLINE Vector add_product(Vector a, Vector b, Vector sum) {
+    asm volatile("fmla %0.4s, %1.4s, %2.4s" : "+w"(sum.raw) : "w"(a.raw), "w"(b.raw));
+    return sum;
+}
+// Adds the product with one number of a vector.
+template <int I, class Vector>
+HWY_INLINE Vector add_lane_product(Vector numbers, Vector factor, Vector sum) {
+    asm volatile("fmla %0.4s, %1.4s, %2.s[%c3]" : "+w"(sum.raw) : "w"(factor.raw), "w"(numbers.raw), "i"(I));
+    return sum;
+}
+// sums (R, V) += number I of R vectors times a row of V vectors.
+template <int I, int R, int V, class Vector>
+HWY_INLINE void add_lane_products(const Vector (&numbers)[R], const Vector (&row)[V], Vector (&sums)[R][V]) {
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) sums[r][v] = add_lane_product<I>(numbers[r], row[v], sums[r][v]);
+}
+// Makes compilers load two neighbouring vectors with one instruction, before the following products, and not
+// each where it is used.
+template <class Vector>
+HWY_INLINE void load_both(Vector& a, Vector& b) {
+    asm volatile("" : "+w"(a.raw), "+w"(b.raw));
+}
+#else
+template <class Vector>
+HWY_INLINE Vector add_product(Vector a, Vector b, Vector sum) {
+    return hwy::HWY_NAMESPACE::MulAdd(a, b, sum);
+}
+#endif
+
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
