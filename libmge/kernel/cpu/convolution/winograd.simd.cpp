@@ -121,12 +121,14 @@ template <int R, int V>
 HWY_INLINE void add_chunks(const Factors& a, Vec (&sums)[R][V]) {
     const float *points = a.points, *weights = a.weights;
     const int64_t to_next = a.next_points - points;
-    for (int64_t rest = a.channels; rest > 0; rest -= chunk) {
+    for (int64_t rest = a.channels; rest > 0; rest -= block) {
 #pragma GCC unroll 16
-        for (int64_t i = 0; i < R * chunk; i += line) hwy::Prefetch(points + to_next + i);
-        add_more_products<chunk>(points, weights, sums);
-        points += R * chunk;
-        weights += chunk * panel_channels;
+        for (int64_t i = 0; i < R * block; i += line) hwy::Prefetch(points + to_next + i);
+#pragma GCC unroll 2
+        for (int64_t c = 0; c < block; c += chunk)
+            add_more_products<chunk>(points + R * c, weights + c * panel_channels, sums);
+        points += R * block;
+        weights += block * panel_channels;
     }
 }
 
@@ -165,26 +167,34 @@ struct ReluKeepsNan {
     HWY_INLINE Vec operator()(Vec y) const { return at_least(hn::Zero(F32()), y); }
 };
 
-// Activations that are functions of their own, on one vector of channels of neighbouring pixels.
+// A function of its own, which is computed when a row of pixels is stored.
+struct Later : Unchanged {};
+
+// One vector of channels of neighbouring pixels.
 HWY_INLINE void activate_row(const Winograd& w, float* y, int64_t pixels) {
-    if (w.activation == Activation::none || without_nan(w.activation) == Activation::relu) return;
     if (w.y.pixel == lanes) return activate(w.activation, y, pixels * lanes);
     for (int64_t j = 0; j < pixels; ++j) activate(w.activation, y + j * w.y.pixel, lanes);
 }
 
+// Pixels of a row of y, one vector of channels of each. No residual: null.
+struct RowPlace {
+    float* y;
+    const float* residual;
+    int64_t pixel;
+};
+
 // Some pixels of a row of a tile; `count` may be a constant.
 template <class Finish, class Count>
-HWY_INLINE void store_pixels(const Winograd& w, const WinogradPanel& p, int64_t place, Count count,
-                             const Finish& finish, Vec (&y)[winograd_tile]) {
+HWY_INLINE void store_pixels(const RowPlace to, Count count, const Finish& finish, Vec (&y)[winograd_tile]) {
     const F32 f;
-    if (p.residual)
+    if (to.residual)
         for (int64_t j = 0; j < winograd_tile; ++j) {
             if (j == count) break;
-            y[j] = hn::Add(y[j], hn::LoadU(f, p.residual + place + j * w.y.pixel));
+            y[j] = hn::Add(y[j], hn::LoadU(f, to.residual + j * to.pixel));
         }
     for (int64_t j = 0; j < winograd_tile; ++j) {
         if (j == count) break;
-        hn::StoreU(finish(y[j]), f, p.y + place + j * w.y.pixel);
+        hn::StoreU(finish(y[j]), f, to.y + j * to.pixel);
     }
 }
 
@@ -201,17 +211,19 @@ HWY_INLINE void store_tile(const Winograd& w, const WinogradPanel& p, const Tile
     }
     const Vec bias = p.bias ? hn::LoadU(f, p.bias + channel) : hn::Zero(f);
     const int64_t columns = std::min(winograd_tile, w.out_width - tile.column);
-    const int64_t rows = std::min(winograd_tile, w.out_height - tile.row);
-    int64_t place =
-        tile.image * w.y.image + w.y.of_channel(channel) + tile.row * w.y.row + tile.column * w.y.pixel;
-    for (int64_t i = 0; i < rows; ++i, place += w.y.row) {
+    const int64_t rows = std::min(winograd_tile, w.out_height - tile.row), row = w.y.row;
+    const int64_t place =
+        tile.image * w.y.image + w.y.of_channel(channel) + tile.row * row + tile.column * w.y.pixel;
+    RowPlace to{p.y + place, p.residual ? p.residual + place : nullptr, w.y.pixel};
+    for (int64_t i = 0; i < rows; ++i, to.y += row) {
         output_pixels(half[i], y);
         for (int64_t j = 0; j < winograd_tile; ++j) y[j] = hn::Add(y[j], bias);
         if (columns == winograd_tile)
-            store_pixels(w, p, place, std::integral_constant<int64_t, winograd_tile>(), finish, y);
+            store_pixels(to, std::integral_constant<int64_t, winograd_tile>(), finish, y);
         else
-            store_pixels(w, p, place, columns, finish, y);
-        activate_row(w, p.y + place, columns);
+            store_pixels(to, columns, finish, y);
+        if constexpr (std::is_same_v<Finish, Later>) activate_row(w, to.y, columns);
+        if (to.residual) to.residual += row;
     }
 }
 
@@ -254,7 +266,8 @@ void panel(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t p
     }
     if (w.activation == Activation::relu) return store_tiles(w, p, strip, panel, Relu());
     if (w.activation == Activation::relu_keeps_nan) return store_tiles(w, p, strip, panel, ReluKeepsNan());
-    store_tiles(w, p, strip, panel, Unchanged());
+    if (w.activation == Activation::none) return store_tiles(w, p, strip, panel, Unchanged());
+    store_tiles(w, p, strip, panel, Later());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/convolution/winograd_points-inl.h"
+#include "libmge/kernel/cpu/product/ordered_products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -38,15 +39,11 @@ HWY_INLINE void add_products(const float* points, const float* channels, Vec (&s
 #if HWY_TARGET == HWY_NEON
 constexpr int64_t products_at_once = 4;
 template <int I, int R, int V>
-HWY_INLINE void add_lane_products(const Vec (&points)[R], const float* channels, Vec (&sums)[R][V]) {
-    const F32 f;
+HWY_INLINE void add_lane(const Vec (&points)[R], const float* channels, Vec (&sums)[R][V]) {
     Vec row[V];
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) row[v] = hn::Load(f, channels + v * lanes);
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(hn::Broadcast<I>(points[r]), row[v], sums[r][v]);
+    for (int v = 0; v < V; ++v) row[v] = hn::Load(F32(), channels + I * panel_channels + v * lanes);
+    add_lane_products<I>(points, row, sums);
 }
 // A product with one number of a vector is one instruction, without a vector of copies.
 template <int64_t gap, int R, int V>
@@ -54,10 +51,10 @@ HWY_INLINE void add_more_products(const float* points, const float* channels, Ve
     Vec these[R];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) these[r] = hn::LoadU(F32(), points + r * gap);
-    add_lane_products<0>(these, channels, sums);
-    add_lane_products<1>(these, channels + panel_channels, sums);
-    add_lane_products<2>(these, channels + 2 * panel_channels, sums);
-    add_lane_products<3>(these, channels + 3 * panel_channels, sums);
+    add_lane<0>(these, channels, sums);
+    add_lane<1>(these, channels, sums);
+    add_lane<2>(these, channels, sums);
+    add_lane<3>(these, channels, sums);
 }
 #else
 constexpr int64_t products_at_once = 1;
