@@ -30,6 +30,9 @@ void pack_rows(const OuterProduct& s, const float* b, int64_t block, int64_t fir
     }
 }
 
+using Tiles = panels::Tiles<panels::Factor::columns>;
+constexpr int64_t max_rows = panels::max_rows<panels::Factor::columns>;
+
 // Some columns of a in tiles.
 struct PackedTile {
     int64_t column, height;
@@ -39,7 +42,7 @@ struct PackedTiles {
     int64_t count;
     std::array<PackedTile, OuterProduct::columns_together> list;
 
-    PackedTiles(const panels::Tiles& tiles, int64_t depth, float* packed) : count(tiles.count()) {
+    PackedTiles(const Tiles& tiles, int64_t depth, float* packed) : count(tiles.count()) {
         for (int64_t i = 0; i < count; ++i) {
             list[size_t(i)] = {tiles.begin(i), tiles.height(i), packed};
             packed += list[size_t(i)].height * depth + OuterProduct::gap;
@@ -54,8 +57,8 @@ void pack_columns(const OuterProduct& s, const float* a, int64_t depth, const Pa
         for (auto& tile : tiles) {
             const float* from = a + tile.column;
             float* to = tile.packed + k * tile.height;
-            if (HWY_LIKELY(tile.height == panels::max_rows))
-                std::copy_n(from, panels::max_rows, to);
+            if (HWY_LIKELY(tile.height == max_rows))
+                std::copy_n(from, max_rows, to);
             else
                 std::copy_n(from, tile.height, to);
         }

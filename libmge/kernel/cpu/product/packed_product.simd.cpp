@@ -74,12 +74,13 @@ void multiply(const PackedProduct& s, const PackedProductData& d, const ProductP
                       epilogue);
 }
 
-panels::Tiles tiles_of(const ProductRows& rows) { return {rows.first, rows.count()}; }
+using Tiles = panels::Tiles<panels::Factor::columns>;
+Tiles tiles_of(const ProductRows& rows) { return {rows.first, rows.count()}; }
 int64_t count_tiles(const ProductRows& rows) { return tiles_of(rows).count(); }
 
 void pack(const PackedProduct& s, const float* a, const ProductRows& rows, int64_t first_tile,
           int64_t last_tile, float* packed) {
-    const panels::Tiles tiles = tiles_of(rows);
+    const Tiles tiles = tiles_of(rows);
     const Blocks by_depth = by_depth_of(s.k);
     for (int64_t tile = first_tile; tile < last_tile; ++tile) {
         const int64_t row = tiles.begin(tile), height = tiles.height(tile);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "libmge/kernel/cpu/product/ordered_products-inl.h"
 #include "libmge/kernel/cpu/product/packed_product.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,10 +30,19 @@ constexpr int64_t columns = PackedProduct::panel_columns;
 // Vectors of a tile. Its sums, a row of b and one number of a fill the registers.
 constexpr int vectors = int(std::min<int64_t>(2, columns / lanes));
 constexpr int64_t tile_columns = vectors * lanes;
-constexpr int max_rows = lanes == 16 ? 14 : 6;
 
 // The order of a: in rows, or, for each tile, column by column.
 enum class Factor { rows, columns };
+
+// Rows of a tile. Arm has 32 registers, and multiplies by single numbers of a vector: one of each row, or
+// three of a column.
+#if HWY_TARGET == HWY_NEON
+template <Factor factor>
+constexpr int max_rows = factor == Factor::rows ? 8 : 12;
+#else
+template <Factor>
+constexpr int max_rows = lanes == 16 ? 14 : 6;
+#endif
 
 // Later data of b, which comes from memory: while a tile is computed, some of its rows are prefetched after
 // every `rows_of_b`, from `first` on. Null: no prefetch.
@@ -41,8 +51,9 @@ struct Fetched {
     int64_t rows_of_b = 1, together = 1;
 };
 
-// Unrolled rows of b in a tile. With more, compilers interleave the products and keep sums in memory.
-constexpr int64_t rows_at_once = 2;
+// Unrolled rows of b in a tile. With more, compilers interleave the products and keep sums in memory, unless
+// these are assembly.
+constexpr int64_t rows_at_once = HWY_TARGET == HWY_NEON ? 4 : 2;
 
 // The part of tile i of `count` in `depth` rows of b from `next` on.
 HWY_INLINE Fetched part_of_fetched(const float* next, int64_t depth, int64_t i, int64_t count) {
@@ -81,6 +92,60 @@ HWY_INLINE void add_row(const float* a, int64_t a_row, const float* b, Vec (&sum
     }
 }
 
+// The same for as many rows of b as are unrolled.
+#if HWY_TARGET == HWY_NEON
+HWY_INLINE void load_row(const float* b, Vec (&row)[vectors]) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(F32(), b + v * lanes);
+}
+template <int I, int R>
+HWY_INLINE void add_lane(const Vec (&numbers)[R], const float* b, Vec (&sums)[R][vectors]) {
+    Vec row[vectors];
+    load_row(b + I * columns, row);
+    add_lane_products<I>(numbers, row, sums);
+}
+// The last vector of a column ends with it, so that it overlaps with the one before.
+template <int R, int... i>
+HWY_INLINE void add_column(const float* a, const float* b, Vec (&sums)[R][vectors],
+                           std::integer_sequence<int, i...>) {
+    constexpr auto first = [](int r) { return std::min(r / 4 * 4, R - 4); };
+    Vec column[(R + 3) / 4], row[vectors];
+    load_row(b, row);
+#pragma GCC unroll 3
+    for (int n = 0; n < (R + 3) / 4; ++n) column[n] = hn::LoadU(F32(), a + first(4 * n));
+    ((sums[i % R][i / R] =
+          add_lane_product<i % R - first(i % R)>(column[i % R / 4], row[i / R], sums[i % R][i / R])),
+     ...);
+}
+template <int R, Factor factor>
+HWY_INLINE void add_rows_at_once(const float* a, int64_t a_row, const float* b, Vec (&sums)[R][vectors]) {
+    if constexpr (factor == Factor::rows) {
+        Vec numbers[R];
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) numbers[r] = hn::LoadU(F32(), a + r * a_row);
+        add_lane<0>(numbers, b, sums);
+        add_lane<1>(numbers, b, sums);
+        add_lane<2>(numbers, b, sums);
+        add_lane<3>(numbers, b, sums);
+    } else {
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < rows_at_once; ++i)
+            if constexpr (R < 4)
+                add_row<R, factor>(a + i * R, a_row, b + i * columns, sums);
+            else
+                add_column(a + i * R, b + i * columns, sums, std::make_integer_sequence<int, R * vectors>());
+    }
+}
+#else
+template <int R, Factor factor>
+HWY_INLINE void add_rows_at_once(const float* a, int64_t a_row, const float* b, Vec (&sums)[R][vectors]) {
+    constexpr int64_t a_step = factor == Factor::rows ? 1 : R;
+#pragma GCC unroll 2
+    for (int64_t i = 0; i < rows_at_once; ++i)
+        add_row<R, factor>(a + i * a_step, a_row, b + i * columns, sums);
+}
+#endif
+
 // Adds the products of `depth` columns of R rows of a to y, or starts it with them.
 template <int R, Factor factor = Factor::rows>
 HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
@@ -99,9 +164,7 @@ HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
         for (int64_t i = 0; fetched && i < t.fetched.together; ++i, fetched += columns) fetch(fetched);
         const int64_t end = std::min(begin + step, whole);
         for (int64_t k = begin; k < end; k += rows_at_once) {
-#pragma GCC unroll 2
-            for (int64_t i = 0; i < rows_at_once; ++i)
-                add_row<R, factor>(a + i * a_step, t.a_row, b + i * columns, sums);
+            add_rows_at_once<R, factor>(a, t.a_row, b, sums);
             a += rows_at_once * a_step;
             b += rows_at_once * columns;
         }
@@ -132,17 +195,18 @@ void add_rows(const Tile& t, int64_t depth, int64_t width, bool is_first) {
 
 using AddRows = void (*)(const Tile&, int64_t depth, int64_t width, bool is_first);
 template <Factor factor, int... R>
-constexpr std::array<AddRows, max_rows> by_rows(std::integer_sequence<int, R...>) {
+constexpr std::array<AddRows, max_rows<factor>> by_rows(std::integer_sequence<int, R...>) {
     return {add_rows<R + 1, factor>...};
 }
 template <Factor factor>
-constexpr std::array<AddRows, max_rows> adds = by_rows<factor>(std::make_integer_sequence<int, max_rows>());
+constexpr auto adds = by_rows<factor>(std::make_integer_sequence<int, max_rows<factor>>());
 
 // Rows in even tiles, with no small rest.
+template <Factor factor>
 struct Tiles {
     int64_t first, rows;
 
-    int64_t count() const { return (rows + max_rows - 1) / max_rows; }
+    int64_t count() const { return (rows + max_rows<factor> - 1) / max_rows<factor>; }
     int64_t begin(int64_t i) const { return first + rows * i / count(); }
     int64_t height(int64_t i) const { return begin(i + 1) - begin(i); }
 };
@@ -152,7 +216,7 @@ struct Tiles {
 template <Factor factor = Factor::rows>
 [[maybe_unused]] void add_panel(const Tile& panel, int64_t first, int64_t last, int64_t depth, int64_t width,
                                 bool is_first, const float* next = nullptr) {
-    const Tiles tiles{first, last - first};
+    const Tiles<factor> tiles{first, last - first};
     const int64_t count = tiles.count();
     for (int64_t i = 0; i < count; ++i) {
         const int64_t begin = tiles.begin(i), height = tiles.height(i);
