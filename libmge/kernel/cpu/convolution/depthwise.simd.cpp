@@ -12,6 +12,7 @@
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/convolution/depthwise.h"
 #include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/product/ordered_products-inl.h"
 #include "libmge/kernel/cpu/rows/channel_vectors-inl.h"
 #include "libmge/kernel/cpu/rows/round_half-inl.h"
 
@@ -35,9 +36,19 @@ HWY_INLINE Vec finish(Activation activation, Vec y) {
     return activation == Activation::hswish ? hswish(y) : y;
 }
 
-// A vector of channels; or of bf16 two: those with even numbers, and the others.
-HWY_INLINE void load(const float* x, Vec (&y)[1]) { y[0] = hn::LoadU(Channels(), x); }
-HWY_INLINE void store(const Vec (&y)[1], float* to) { hn::StoreU(y[0], Channels(), to); }
+// Vectors of channels. Two vectors of bf16 are the channels with even numbers, and the others.
+template <int V>
+HWY_INLINE void load(const float* x, Vec (&y)[V]) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) y[v] = hn::LoadU(Channels(), x + v * lanes);
+}
+template <int V>
+HWY_INLINE void store(const Vec (&y)[V], float* to) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) hn::StoreU(y[v], Channels(), to + v * lanes);
+}
+// Vectors of f32 in a tile: a whole block on Arm, which has the registers, and loads and stores pairs.
+constexpr int float_vectors = HWY_TARGET == HWY_NEON ? block / lanes : 1;
 
 #if HWY_TARGET <= HWY_AVX3
 
@@ -69,7 +80,8 @@ HWY_INLINE void store(const Vec (&y)[2], BFloat16* to) {
 
 template <int V>
 HWY_INLINE void load_bias(const DepthwiseData& d, int64_t channel, int64_t channels, Vec (&y)[V]) {
-    y[0] = load_bias(d.bias, channel, channels);
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) y[v] = load_bias(d.bias, channel + v * lanes, channels);
 }
 template <int V>
 HWY_INLINE void load_bias(const DepthwiseHalves& d, int64_t channel, int64_t, Vec (&y)[V]) {
@@ -100,7 +112,7 @@ template <class T, int V, int K, int S, int R, bool Whole>
 void compute(const Depthwise& s, const DepthwiseOperands<T>& d, const Tile<T>& t, int64_t row,
              int64_t count) {
     constexpr int columns = (R - 1) * S + K;
-    constexpr int64_t weights = V * block;
+    constexpr int64_t weights = std::is_same_v<T, float> ? block : V * block;
     const int64_t step = pixel_step<T>(s);
     const int64_t x_row = t.x_row, first = t.first, last = t.last, y_row = s.out[1] * step;
     T* y = t.y;
@@ -133,7 +145,7 @@ void compute(const Depthwise& s, const DepthwiseOperands<T>& d, const Tile<T>& t
                     if (c >= k && (c - k) % S == 0 && (c - k) / S < R)
 #pragma GCC unroll 2
                         for (int v = 0; v < V; ++v)
-                            sums[(c - k) / S][v] = hn::MulAdd(column[v], window[k][v], sums[(c - k) / S][v]);
+                            sums[(c - k) / S][v] = add_product(column[v], window[k][v], sums[(c - k) / S][v]);
             }
         }
         if (const T* residual = d.residual ? d.residual + (y - d.y) : nullptr)
@@ -173,7 +185,7 @@ const ByPixels<T>& computes_of(const Depthwise& s) {
 
 // Calls fn(compute, begin, left, first, last) for tiles of a row that are as even as can be: they begin with
 // a pixel of y and a column of x, and see the columns from `first` to before `last`.
-template <class T, int V = 1, class Fn>
+template <class T, int V, class Fn>
 HWY_INLINE void for_tiles(const Depthwise& s, Fn&& fn) {
     const ByPixels<T>& list = computes_of<T, V>(s);
     const int64_t width = s.out[1], tiles = ceil_div(width, max_pixels);
@@ -193,13 +205,14 @@ void compute_rows(const Depthwise& s, const DepthwiseData& d, int64_t plane, int
     const float* x = d.x + plane * s.in[0] * s.in[1] * block;
     const float* weight = d.weight + channels * s.window * s.window * block;
     float* y = d.y + (plane * s.out[0] + row) * s.out[1] * block;
-    for_tiles<float>(s, [&](auto compute, int64_t begin, int64_t left, int64_t first, int64_t last) {
-        for (int64_t c = 0; c < block; c += lanes)
-            compute(s, d,
-                    {x + left * block + c, weight + c, s.in[1] * block, first, last, channels * block + c,
-                     y + begin * block + c},
-                    row, count);
-    });
+    for_tiles<float, float_vectors>(
+        s, [&](auto compute, int64_t begin, int64_t left, int64_t first, int64_t last) {
+            for (int64_t c = 0; c < block; c += float_vectors * lanes)
+                compute(s, d,
+                        {x + left * block + c, weight + c, s.in[1] * block, first, last, channels * block + c,
+                         y + begin * block + c},
+                        row, count);
+        });
 }
 
 void compute_all_rows(const Depthwise& s, const DepthwiseData& d, int64_t first, int64_t last) {
