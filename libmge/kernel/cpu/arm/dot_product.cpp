@@ -33,16 +33,27 @@ void complete_panel(int8_t* panel, int64_t k) {
 int64_t measures_of_tile(int64_t) { return 0; }
 void measure(const ByteRows&, float*) {}
 
+// In assembly, because GCC 12 would load all words of the weight before these products, and then lacks
+// registers.
+template <int lane>
+__attribute__((target("arch=armv8.2-a+dotprod"), always_inline)) inline int32x4_t add_product(
+    int32x4_t sum, int8x16_t weight, int8x16_t x) {
+    asm volatile("sdot %0.4s, %1.16b, %2.4b[%c3]" : "+w"(sum) : "w"(weight), "w"(x), "i"(lane));
+    return sum;
+}
+
 template <int lane, int rows, int vectors>
 __attribute__((target("arch=armv8.2-a+dotprod"), always_inline)) inline void add_products(
     int32x4_t (&sums)[rows][vectors], const int8x16_t (&x)[rows], const int8_t* weight) {
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-        const int8x16_t w = vld1q_s8(weight + v * vector_bytes);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; v += 2) {
+        const int8x16_t first = vld1q_s8(weight + v * vector_bytes);
+        const int8x16_t second = vld1q_s8(weight + (v + 1) * vector_bytes);
 #pragma GCC unroll 6
-        for (int r = 0; r < rows; ++r) sums[r][v] = vdotq_laneq_s32(sums[r][v], w, x[r], lane);
-        // GCC 12 would load the next words of the weight before these products, and then lacks registers.
-        asm volatile("" ::: "memory");
+        for (int r = 0; r < rows; ++r) {
+            sums[r][v] = add_product<lane>(sums[r][v], first, x[r]);
+            sums[r][v + 1] = add_product<lane>(sums[r][v + 1], second, x[r]);
+        }
     }
 }
 
@@ -69,8 +80,13 @@ __attribute__((target("arch=armv8.2-a+dotprod"))) void multiply_panel(const Byte
         const uint8_t *x = a.first + part, *end = x + a.part_bytes;
         int8x16_t bytes[rows];
         for (; end - x >= vector_bytes; x += vector_bytes, weight += 4 * word_bytes) {
+            uint8x16_t flips;  // the highest bits, each time anew: there is no register for them
+            if (!is_signed) asm volatile("movi %0.16b, #128" : "=w"(flips));
 #pragma GCC unroll 6
-            for (int r = 0; r < rows; ++r) bytes[r] = signed_bytes<is_signed>(vld1q_u8(x + r * stride));
+            for (int r = 0; r < rows; ++r) {
+                const uint8x16_t given = vld1q_u8(x + r * stride);
+                bytes[r] = vreinterpretq_s8_u8(is_signed ? given : veorq_u8(given, flips));
+            }
             add_products<0>(sums, bytes, weight);
             add_products<1>(sums, bytes, weight + word_bytes);
             add_products<2>(sums, bytes, weight + 2 * word_bytes);
