@@ -9,6 +9,7 @@
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/slice/slice.h"
+#include "libmge/ops/index/slice/slice_items.h"
 #include "libmge/ops/random/distribution.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reshape.h"
@@ -254,6 +255,12 @@ TensorSpecs SymbolicInference::infer_outputs(const Application& application) {
         is_known = is_known && (application.inputs[i].is_absent() || application.shapes[i].is_known());
     if (!is_known) return recorded(node, false);
     if (node.op->traits.runtime_shape) return with_items(application);
+    auto at_unknown_values = [&] {
+        TensorSpecs outputs = recorded(node, application.keeps_rank());
+        Shape shape = shape_at_unknown_values(application);
+        if (shape.is_known()) outputs.at(0).shape = shape;
+        return outputs;
+    };
     try {
         if (auto count = application.count_of_list()) {
             TensorSpec spec{graph_.value(node.outputs[0]).spec.dtype, {}, {}};
@@ -261,7 +268,7 @@ TensorSpecs SymbolicInference::infer_outputs(const Application& application) {
             return {spec};
         }
         auto params = application.resolved();
-        if (!params) return recorded(node, application.keeps_rank(), application.rank_of_result());
+        if (!params) return at_unknown_values();
         GuardScope scope;
         auto outputs = node.op->infer(params.get(), std::span(application.inputs).first(application.plain));
         MGE_CHECK(outputs.size() == node.outputs.size(), node.op->name, " changed its outputs");
@@ -269,7 +276,7 @@ TensorSpecs SymbolicInference::infer_outputs(const Application& application) {
         for (size_t i = 0; i < outputs.size(); ++i) limit_forms(outputs[i].shape, node.outputs[i]);
         return outputs;
     } catch (const UserError&) {
-        return recorded(node, application.keeps_rank());
+        return at_unknown_values();
     }
 }
 
@@ -303,15 +310,41 @@ void SymbolicInference::limit_forms(Shape& shape, ValueId id) {
         if (factors_of(shape.extent(axis)) > most_factors) shape.set(axis, unknown_extent(id, axis));
 }
 
-TensorSpecs SymbolicInference::recorded(const Node& node, bool keeps_rank, std::optional<int> rank) {
+Shape SymbolicInference::shape_at_unknown_values(const Application& application) const {
+    auto& node = application.node;
+    Shape shape;
+    auto add_unknown = [&] { shape.push_back(unknown_extent(node.outputs[0], shape.rank())); };
+    if (auto rank = application.rank_of_result()) {
+        for (int axis = 0; axis < *rank; ++axis) add_unknown();
+        return shape;
+    }
+    if (!takes_bounds(node.op)) return Shape::unknown();
+    auto& x = application.shapes[0];
+    if (node.op != &ops::Slice::info) return x;
+    enum { whole, cut, dropped };
+    std::vector<int> axes(size_t(x.rank()), whole);
+    auto& items = node.as<ops::Slice::Params>().items;
+    for (size_t i = 0; i + ops::item_size <= items.size(); i += ops::item_size) {
+        int64_t axis = items[i] < 0 ? items[i] + x.rank() : items[i];
+        if (axis < 0 || axis >= x.rank()) return Shape::unknown();
+        axes[size_t(axis)] = items[i + 4] ? dropped : cut;
+    }
+    for (int axis = 0; axis < x.rank(); ++axis) {
+        if (axes[size_t(axis)] == cut) add_unknown();
+        if (axes[size_t(axis)] == whole) shape.push_back(x.extent(axis));
+    }
+    return shape;
+}
+
+TensorSpecs SymbolicInference::recorded(const Node& node, bool keeps_rank) {
     TensorSpecs outputs;
     for (ValueId id : node.outputs) {
         auto& spec = graph_.value(id).spec;
         outputs.push_back({spec.dtype, Shape::unknown(), {}});
-        auto axes = keeps_rank && spec.shape.is_known() ? std::optional(spec.shape.rank()) : rank;
-        if (!axes) continue;
-        auto& shape = outputs.back().shape = {};
-        for (int axis = 0; axis < *axes; ++axis) shape.push_back(unknown_extent(id, axis));
+        if (!keeps_rank || !spec.shape.is_known()) continue;
+        Shape shape = spec.shape;
+        for (int axis = 0; axis < shape.rank(); ++axis) shape.set(axis, unknown_extent(id, axis));
+        outputs.back().shape = shape;
     }
     return outputs;
 }

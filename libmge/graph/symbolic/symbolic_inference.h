@@ -63,8 +63,9 @@ private:
     void give_missing_axes(Application& application) const;
     TensorSpecs infer_outputs(const Application& application);
     TensorSpecs with_items(const Application& application);
-    // Outputs with unknown sizes: of the recorded ranks if they stay, otherwise of `rank`.
-    TensorSpecs recorded(const Node& node, bool keeps_rank, std::optional<int> rank = {});
+    TensorSpecs recorded(const Node& node, bool keeps_rank);
+    // What is known of an output if host values are not: its rank, and the sizes of axes that are not cut.
+    Shape shape_at_unknown_values(const Application& application) const;
     void limit_forms(Shape& shape, ValueId id);
     Extent unknown_element(ValueId id, size_t i) const;
     void name_elements(ValueId id, SymbolicValue& value);
