@@ -95,6 +95,84 @@ def test_rank_of_run_time_shapes(made, tmp_path):
         same_as_runtime(path, np.float32([1.5]), np.array(shape))
 
 
+def test_the_best_of_those_there_are(tmp_path):
+    """At most two of the scores that are good; later axes count from the end."""
+    nodes = [
+        node("Greater", ["s", "half"], ["is_good"]),
+        node("NonZero", ["is_good"], ["at"]),
+        node("Squeeze", ["at", "zero"], ["places"]),
+        node("Gather", ["s", "places"], ["good"]),
+        node("Shape", ["good"], ["count"]),
+        node("Concat", ["two", "count"], ["limits"], axis=0),
+        node("ReduceMin", ["limits"], ["least"], keepdims=0),
+        node("Reshape", ["least", "last"], ["most"]),
+        node("TopK", ["good", "most"], ["best", "of"]),
+        node("Unsqueeze", ["best", "last"], ["y"]),
+    ]
+    numbers = [
+        number("half", 0.5, np.float32),
+        *(number(name, [i]) for i, name in enumerate(["zero", "one", "two"])),
+        number("last", [-1]),
+    ]
+    path = model_of(nodes, [port("s", [5])], [port("y", None)], tmp_path, initializers=numbers)
+    for scores in ([0.2, 0.9, 0.7, 0.6, 0.1], [0.6, 0.1, 0.1, 0.1, 0.1]):
+        same_as_runtime(path, np.float32(scores))
+
+
+def kept_boxes():
+    """As torchvision's batched_nms: no places for no boxes, otherwise those that are kept."""
+    then_nodes = [node("Constant", [], ["none"], value=number("none", np.zeros(0, np.int64)))]
+    else_nodes = [
+        node("ReduceMax", ["good"], ["largest"], keepdims=0),
+        node("Mul", ["classes", "largest"], ["offsets"]),
+        node("Unsqueeze", ["offsets", "one"], ["column"]),
+        node("Add", ["good", "column"], ["apart"]),
+        node("Unsqueeze", ["apart", "zero"], ["boxes_of_image"]),
+        node("Unsqueeze", ["rated", "zero"], ["row"]),
+        node("Unsqueeze", ["row", "zero"], ["scores_of_image"]),
+        node(
+            "NonMaxSuppression", ["boxes_of_image", "scores_of_image", "most", "overlap"], ["found"]
+        ),
+        node("Gather", ["found", "two"], ["box"], axis=1),
+        node("Squeeze", ["box", "one"], ["kept"]),
+    ]
+    graph = onnx.helper.make_graph
+    return {
+        "then_branch": graph(then_nodes, "then", [], [port("none", [0], KINDS.INT64)]),
+        "else_branch": graph(else_nodes, "else", [], [port("kept", ["k"], KINDS.INT64)]),
+    }
+
+
+def test_boxes_are_suppressed_if_there_are_any(tmp_path):
+    nodes = [
+        node("Greater", ["s", "least"], ["is_good"]),
+        node("NonZero", ["is_good"], ["at"]),
+        node("Squeeze", ["at", "zero"], ["places"]),
+        node("Gather", ["x", "places"], ["good"]),
+        node("Gather", ["s", "places"], ["rated"]),
+        node("Gather", ["c", "places"], ["classes"]),
+        node("Shape", ["good"], ["shape"]),
+        node("ReduceProd", ["shape"], ["count"], keepdims=0),
+        node("Equal", ["count", "nothing"], ["is_empty"]),
+        node("If", ["is_empty"], ["chosen"], **kept_boxes()),
+        node("Gather", ["good", "chosen"], ["y"]),
+    ]
+    numbers = [
+        number("least", 0.5, np.float32),
+        number("overlap", [0.5], np.float32),
+        *(number(name, [i]) for i, name in enumerate(["zero", "one", "two"])),
+        number("most", [1 << 40]),
+        number("nothing", 0),
+    ]
+    inputs = [port("x", [6, 4]), port("s", [6]), port("c", [6])]
+    path = model_of(nodes, inputs, [port("y", None)], tmp_path, initializers=numbers)
+    corners = np.random.rand(6, 2).astype(np.float32)
+    boxes = np.concatenate([corners, corners + 1], axis=1)
+    classes = np.float32([0, 1, 0, 0, 1, 0])
+    for scores in ([0.9, 0.8, 0.7, 0.6, 0.95, 0.1], [0.1] * 6):
+        same_as_runtime(path, boxes, np.float32(scores), classes)
+
+
 def test_boxes_of_each_class_and_derived_values(tmp_path):
     nodes = [
         node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "score"], ["found"]),

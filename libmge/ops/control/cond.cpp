@@ -20,6 +20,8 @@ std::vector<TensorSpecs> possible_results(const Cond::Params& p, Specs operands)
         require_graph(Cond::name, parameter, graph, operands.size());
         try {
             results.push_back(infer_graph(Cond::name, parameter, graph, operands));
+        } catch (const Undecidable&) {
+            throw;  // not a refusal: the branch may accept them
         } catch (const UserError& e) {
             if (!problem) problem = e;
         }

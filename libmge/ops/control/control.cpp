@@ -22,6 +22,8 @@ TensorSpecs infer_graph(std::string_view op, std::string_view name, const Subgra
         return graph->infer(operands);
     } catch (const MemoryError&) {
         throw;
+    } catch (const Undecidable&) {
+        throw;
     } catch (const UserError& e) {
         throw_user(op, text(name, ": ", e.what()), e.error_class());
     }
