@@ -33,6 +33,7 @@ ops = _mge.ops
 
 POSITIVE = real(4, 6, low=0.1)
 IMAGES = real(4, 8, 9, 7)
+TIES = whole(4, 6, low=0, high=3, dtype="float32")
 HEADS = real(4, 6, 5, 8), real(4, 2, 7, 8), real(4, 2, 7, 3)
 SIDE_BY_SIDE = real(4, 5, 6, 8), real(4, 7, 2, 8), real(4, 7, 2, 3)
 # The second query sees nothing.
@@ -286,6 +287,8 @@ CASES = (
         "sort_batch": Case(lambda x: ops.sort(x, axis=0), real(4, 6)),
         "topk": Case(lambda x: ops.topk(x, k=3), real(4, 6)),
         "topk_smallest": Case(lambda x: ops.topk(x, k=9, descending=False), real(4, 6)),
+        "sort_ties": Case(lambda x: ops.sort(x, axis=0, descending=True), TIES),
+        "topk_ties": Case(lambda x: ops.topk(x, k=3), TIES),
         "topk_kth": Case(lambda x: ops.topk(x, k=3, kth_only=True), real(4, 6)),
     }
     | {  # made of nothing

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -95,15 +96,25 @@ Operand along_axis(Site& s, size_t index, int axis) {
     return s.unsqueeze(s.in(index), {normalize_axis(s.node.op->name, axis, s.rank(0))});
 }
 
-// The k first elements along an axis, and their places.
-Operands first_of(Site& s, const Operand& count, int axis, bool descending) {
-    return s.emit_many("TopK", {s.in(0), count}, {{"axis", axis}, {"largest", int64_t(descending)}}, 2);
-}
-
 Operand extent_operand(Site& s, int axis) {
     axis = normalize_axis(s.node.op->name, axis, s.rank(0));
     if (auto extent = s.shapes.extent(s.id(0), axis)) return s.integers({*extent});
     return s.emit("Gather", {s.emit("Shape", {s.in(0)}), s.integers({axis})});
+}
+
+// The k first elements along an axis, and their places. ONNX keeps the order of equal elements. Our
+// descending order is the reverse of the ascending one: there the axis is reversed before and the places
+// after.
+Operands first_of(Site& s, const Operand& count, int axis, bool descending) {
+    constexpr int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
+    Operand x = s.in(0);
+    if (descending)
+        x = s.emit("Slice",
+                   {x, s.integers({first}), s.integers({last}), s.integers({axis}), s.integers({-1})});
+    auto found = s.emit_many("TopK", {x, count}, {{"axis", axis}, {"largest", int64_t(descending)}}, 2);
+    if (descending && s.is_read(1))
+        found[1] = s.emit("Sub", {s.emit("Sub", {extent_operand(s, axis), s.integers({1})}), found[1]});
+    return found;
 }
 
 Operands export_take(Site& s) {
