@@ -87,6 +87,8 @@ uint8_t find_kind(std::string_view word, std::string_view name) {
 DeviceId parse_device(std::string_view name) {
     DeviceId id;
     id.is_default = false;
+    // MegEngine's CPU that runs kernels in the calling thread, as every CPU here does.
+    if (name == "cpu:default" || name.starts_with("multithread:default:")) return id;
     std::string_view rest = name;
     if (size_t colon = rest.find(':'); colon != std::string_view::npos) {
         id.stream = uint8_t(parse_number(rest.substr(colon + 1), name));

@@ -36,6 +36,8 @@ TEST(Device, NamesAreReadAndWritten) {
     EXPECT_EQ(physical_name(parse_device("xpux")), "cpu0:0");
     EXPECT_EQ(logical_name(parse_device("cpu1:2")), "cpu1:2");
     EXPECT_EQ(logical_name(parse_device("multithread2:0")), "cpu2:0");
+    EXPECT_EQ(logical_name(parse_device("cpu:default")), "cpu0:0");
+    EXPECT_EQ(logical_name(parse_device("multithread:default:4")), "cpu0:0");
     EXPECT_FALSE(parse_device("cpu0") == parse_device("cpu1"));
 }
 
