@@ -64,7 +64,7 @@ private:
     TensorSpecs infer_outputs(const Application& application);
     TensorSpecs with_items(const Application& application);
     TensorSpecs recorded(const Node& node, bool keeps_rank);
-    // What is known of an output if host values are not: its rank, and the sizes of axes that are not cut.
+    // Returns the rank of an output and the sizes of axes that are not cut, if host values are unknown.
     Shape shape_at_unknown_values(const Application& application) const;
     void limit_forms(Shape& shape, ValueId id);
     Extent unknown_element(ValueId id, size_t i) const;
