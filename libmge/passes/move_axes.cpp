@@ -5,7 +5,7 @@
 //
 //     f(remove_axis(conv2d(x)), c) => remove_axis(f(conv2d(x), c'))
 //
-// where c are constants, which get the axis too, or other such images.
+// The other operands, c, are constants, which get the axis too, or other such images.
 
 #include <algorithm>
 

@@ -238,7 +238,7 @@ def test_images_of_one_size_beside_an_open_batch(tmp_path):
         load(path)(real(1, 1, 64, 64))
 
 
-def test_demands_on_sizes_that_no_expression_says(tmp_path):
+def test_demands_on_sizes_without_an_expression(tmp_path):
     """A margin of 6 around an eighth of x. Codecs compute padding from real numbers."""
     nodes = [
         *sizes_of("x", 2),

@@ -41,7 +41,7 @@ struct BackwardWeight {
 };
 
 // The problem; images of one column, which convolutions along one axis have, are seen as images of one row:
-// both have the same bytes, and vectors of pixels lie along rows. The kernels of depthwise ones have none.
+// both have the same bytes, and kernels compute vectors of pixels of a row, except depthwise ones.
 template <class Op>
 class InRows {
 public:
