@@ -100,6 +100,58 @@ def test_static_forms_are_computed_in_steps(tmp_path, form, per_channel, axes):
     assert np.mean(y != expected) < 0.02
 
 
+@pytest.mark.parametrize(
+    "shape, weight, added, removed, bias",
+    [
+        ((3, 3, 8), (4, 3, 1, 1), [0], [0], None),
+        ((2, 3, 8), (4, 3, 1, 8), [2], [2, 3], None),
+        ((2, 3, 8), (4, 3, 3, 1), [3], [3], (4, 1)),
+        ((2, 3, 8), (4, 3, 1, 3), [2], [2], (1, 1, 4, 1)),
+        ((2, 3, 8), (4, 3, 1, 3), [2], [2], (4, 1)),
+    ],
+)
+def test_axes_around_a_convolution(tmp_path, shape, weight, added, removed, bias):
+    """Only an axis of rows, removed where it was added, makes a convolution along one axis."""
+    random = np.random.default_rng(7)
+    node, array = helper.make_node, onnx.numpy_helper.from_array
+    values = {
+        "scale": np.float32(0.05),
+        "zero": np.uint8(128),
+        "w": random.integers(-90, 90, weight).astype(np.int8),
+        "w_zero": np.int8(0),
+        "b": random.normal(size=bias or ()).astype(np.float32),
+        "added": np.array(added),
+        "removed": np.array(removed),
+    }
+    nodes = [
+        node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
+        node("DequantizeLinear", ["q", "scale", "zero"], ["r"]),
+        node("Unsqueeze", ["r", "added"], ["image"]),
+        node("DequantizeLinear", ["w", "scale", "w_zero"], ["v"]),
+        node("Conv", ["image", "v"], ["c"]),
+        node("Squeeze", ["c", "removed"], ["d"]),
+        node("Add", ["d", "b"], ["e"]),
+        node("QuantizeLinear", ["e" if bias else "d", "scale", "zero"], ["f"]),
+        node("DequantizeLinear", ["f", "scale", "zero"], ["y"]),
+    ]
+    port = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        "axes",
+        [port("x", onnx.TensorProto.FLOAT, shape)],
+        [port("y", onnx.TensorProto.FLOAT, None)],
+        [array(value, name) for name, value in values.items()],
+    )
+    path = tmp_path / "axes.onnx"
+    sets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=sets, ir_version=8), path)
+    x = random.normal(size=shape).astype(np.float32)
+    expected = exact_session(path).run(None, {"x": x})[0]
+    y = load(path)(x).numpy()
+    assert y.shape == expected.shape
+    assert np.abs(y - expected).max() < 1.01 * values["scale"]
+
+
 @pytest.mark.parametrize("axes", [1, 2])
 def test_dynamic_forms_match(tmp_path, axes):
     write_net(tmp_path / "net.onnx", axes)

@@ -99,10 +99,10 @@ Tensor added(const Origin& sum, bool relu, const Steps& y) {
         {.relu = relu, .dtype = y.values.dtype(), .rounding = ops::StepRounding::half_even});
 }
 
-// One value for each element of an axis, which counts from the end.
-bool is_along(const Tensor& bias, int axis, int64_t count) {
+// One value for each element of an axis, which counts from the end; `rank` is that of the sum.
+bool is_along(const Tensor& bias, int axis, int64_t count, int rank) {
     auto& shape = bias.shape();
-    bool has_axis = shape.is_known() && shape.rank() >= axis;
+    bool has_axis = shape.is_known() && shape.rank() >= axis && shape.rank() <= rank;
     return has_axis && shape.numel() == count && shape[shape.rank() - axis] == count;
 }
 
@@ -114,29 +114,34 @@ Tensor steps_of_bias(const Tensor& bias, const Steps& x, const Steps& weight) {
 }
 
 // Convolutions along one axis, (N, C, L), are those of images of one row.
-constexpr int row_axis = 2;
+const IntList row_axes{2};
+template <class Op>
+bool has_row_axis(const Origin& origin) {
+    return origin.is<Op>() && origin.params<Op>().axes == row_axes;
+}
 bool is_convolution(const Origin& origin) {
-    return origin.is<ops::Conv2d>() || (origin.is<ops::RemoveAxis>() && origin.of(0).is<ops::Conv2d>());
+    if (has_row_axis<ops::RemoveAxis>(origin))
+        return origin.of(0).is<ops::Conv2d>() && has_row_axis<ops::AddAxis>(origin.of(0).of(0));
+    return origin.is<ops::Conv2d>();
 }
 
 Tensor convolved(const Origin& origin, const Tensor& bias, Activation activation, const Steps& y) {
     const bool is_image = origin.is<ops::Conv2d>();
     const Origin convolution = is_image ? origin : origin.of(0), image = convolution.of(0),
                  weight = convolution.of(1);
-    if (!is_image && !image.is<ops::AddAxis>()) return {};
     auto x = steps_of(is_image ? image : image.of(0)), w = steps_of(weight.behind_reshape());
     if (!x || !w || !is_one(x->scale)) return {};
-    if (!is_image) x->values = ops::add_axis(x->values, {.axes = {row_axis}});
+    if (!is_image) x->values = ops::add_axis(x->values, {.axes = row_axes});
     w->values = ops::reshape(
         w->values, {.shape = IntList(weight.tensor().shape().begin(), weight.tensor().shape().end())});
     StepConvolution steps{*x, *w, {}, convolution.params<ops::Conv2d>()};
     steps.window.activation = activation;
     auto& shape = w->values.shape();
     int64_t channels = shape.rank() == 5 ? shape[0] * shape[1] : shape[0];
-    if (bias && !is_along(bias, is_image ? 3 : 2, channels)) return {};
+    if (bias && !is_along(bias, is_image ? 3 : 2, channels, is_image ? 4 : 3)) return {};
     if (bias) steps.bias = steps_of_bias(bias, *x, *w);
     Tensor result = convolved_steps(steps, y);
-    return result && !is_image ? Tensor(ops::remove_axis(result, {.axes = {row_axis}})) : result;
+    return result && !is_image ? Tensor(ops::remove_axis(result, {.axes = row_axes})) : result;
 }
 
 // Scales of a matrix that are one for each column, or one for all.
@@ -153,7 +158,7 @@ Tensor multiplied(const Origin& product, const Tensor& bias, Activation activati
     if (!a || !b || p.transpose_a || p.activation != Activation::none) return {};
     StepProduct steps{*a, *b, {}, p.transpose_b, activation};
     if (bias && !is_product_of_steps(steps)) return {};
-    if (bias && !is_along(bias, 1, b->values.shape()[p.transpose_b ? 0 : 1])) return {};
+    if (bias && !is_along(bias, 1, b->values.shape()[p.transpose_b ? 0 : 1], rank_of(a->values))) return {};
     if (bias) steps.bias = steps_of_bias(bias, *a, *b);
     return multiplied_steps(steps, y);
 }
