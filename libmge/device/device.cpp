@@ -87,8 +87,13 @@ uint8_t find_kind(std::string_view word, std::string_view name) {
 DeviceId parse_device(std::string_view name) {
     DeviceId id;
     id.is_default = false;
-    // MegEngine's CPU that runs kernels in the calling thread, as every CPU here does.
-    if (name == "cpu:default" || name.starts_with("multithread:default:")) return id;
+    // MegEngine's CPUs that compute in the calling thread. The number of threads is a setting here.
+    constexpr std::string_view with_threads = "multithread:default:";
+    if (name == "cpu:default") return id;
+    if (name.starts_with(with_threads)) {
+        (void)parse_number(name.substr(with_threads.size()), name);
+        return id;
+    }
     std::string_view rest = name;
     if (size_t colon = rest.find(':'); colon != std::string_view::npos) {
         id.stream = uint8_t(parse_number(rest.substr(colon + 1), name));

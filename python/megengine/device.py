@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices and their memory.
 
-Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``, ``"gpu0"``.
+Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"cpu:default"``, ``"multithread4:0"``,
+``"multithread:default:4"`` (its number of threads is ignored), ``"gpu0"``.
 """
 
 import contextlib

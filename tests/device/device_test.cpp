@@ -42,7 +42,8 @@ TEST(Device, NamesAreReadAndWritten) {
 }
 
 TEST(Device, WrongNamesListExpectedOnes) {
-    for (auto* name : {"", "cpu", "tpu0", "cpu0:", "cpu-1", "cpu999", "0"})
+    for (auto* name : {"", "cpu", "tpu0", "cpu0:", "cpu-1", "cpu999", "0",
+                       "multithread:default:", "multithread:default:a"})
         EXPECT_THAT(message_of<UserError>([&] { parse_device(name); }), HasSubstr("is not a device name"))
             << name;
     EXPECT_THAT(message_of<DeviceError>([] { parse_device("gpu0"); }), HasSubstr("no CUDA backend"));

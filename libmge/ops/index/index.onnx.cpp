@@ -102,7 +102,8 @@ Operand extent_operand(Site& s, int axis) {
     return s.emit("Gather", {s.emit("Shape", {s.in(0)}), s.integers({axis})});
 }
 
-// The k first elements along an axis, and their places. ONNX keeps the order of equal elements. Our
+// The k first elements along an axis, and their places. ONNX keeps the order of equal elements; the k-th one
+// alone is then the last of equal ones, and ours the first. Our
 // descending order is the reverse of the ascending one: there the axis is reversed before and the places
 // after.
 Operands first_of(Site& s, const Operand& count, int axis, bool descending) {
