@@ -29,11 +29,11 @@ int64_t window_part(const Bf16Convolution& c, const Bf16Part& part) {
     return has_adjacent_pixels(c) ? part.taps[1] * c.channels : c.channels;
 }
 
-// All pixels are neighbours if windows have one of them each.
+// All pixels are neighbours if windows have one of them each, and none is left out.
 void join_lines(Bf16Convolution& c) {
     constexpr Pair none{0, 0}, one{1, 1};
-    if (c.kernel != one || c.stride != one || c.in != c.size || c.parts.size() != 1 || c.parts[0].step != one)
-        return;
+    const bool is_whole = c.in == c.size && c.in == c.out && c.parts.size() == 1 && c.parts[0].at == none;
+    if (!is_whole || c.kernel != one || c.stride != one || c.parts[0].step != one) return;
     c.in = c.out = c.size = c.parts[0].out = {1, c.images * elements(c.in)};
     c.border = none;
     c.images = 1;
@@ -103,8 +103,10 @@ std::optional<Bf16Convolution> data_gradient(const ConvGeometry& g) {
                       .parts = {},
                       .threads = 1};
     Pair end = g.out;
-    for (int64_t i = 0; i < elements(g.stride); ++i) {
-        const Pair residue{i / g.stride[1], i % g.stride[1]};
+    // Larger residues meet no element of the window.
+    const Pair residues{std::min(g.stride[0], g.kernel[0]), std::min(g.stride[1], g.kernel[1])};
+    for (int64_t i = 0; i < elements(residues); ++i) {
+        const Pair residue{i / residues[1], i % residues[1]};
         Bf16Part part{};
         for (size_t axis : {0, 1}) {
             if (g.stride[axis] > 1 && g.dilation[axis] > 1) return std::nullopt;
@@ -230,6 +232,7 @@ void Bf16Windows::pack(const Part& p, const uint16_t* weight, uint16_t* to) cons
 }
 
 void Bf16Windows::pack(const uint16_t* weight, uint16_t* to) const {
+    if (parts_.empty()) return;  // nothing is packed, so a constant weight seems to change
     const int64_t taps = elements(c_.kernel), channel_blocks = c_.channels / block;
     if (c_.channels % block != 0 || taps > most_taps) {
         for (auto& p : parts_) pack(p, weight, to + p.weight_at);

@@ -2,12 +2,13 @@
 #pragma once
 // Convolutions of channels-last images (nhwc) of bf16 by matrix instructions
 // (kernel/cpu/product/bf16_product.h). A row of the product is a pixel of y, whose window is read where it
-// is: what a line of the window covers is contiguous. An image that needs a border is copied first. Where
-// lines of y are so short that most of the matrices would be empty, the rows of all pixels are gathered, and
-// those of several images if one has few.
+// is: the pixels under a line of the window are contiguous. An image that needs a border is copied first.
+// Where lines of y are so short that most of the matrices would be empty, the rows of all pixels are
+// gathered, and those of several images if one has few.
 //
 // The gradient of the image is such a convolution of dy. If windows step over pixels, it is one for each
-// combination of pixels in a step, since each meets other elements of the window.
+// combination of pixels in a step, since each meets other elements of the window. An infinity in dy or in the
+// weight also makes results NaN where it is multiplied by a zero of the border.
 
 #include <cstddef>
 #include <optional>
@@ -43,7 +44,7 @@ struct Bf16Convolution {
 
 // `padding` on both sides.
 Bf16Convolution forward_convolution(const ConvGeometry& geometry);
-// Nullopt if the window's elements have a distance and windows step.
+// Returns nullopt if both dilation and stride exceed 1 along an axis.
 std::optional<Bf16Convolution> data_gradient(const ConvGeometry& geometry);
 
 // Refuses channels of which too few are multiplied at once.
