@@ -6,8 +6,8 @@
 // sees is at a fixed distance from the place of dy. A line of the grid has a place for each pixel of y and
 // for the border beside them; places of dy on the border are zeros. If windows step over pixels, x is divided
 // into as many images ("phases"), each with every other line or column. dy becomes one row per channel, and x
-// pairs of places: from even ones on, and again from odd ones on for odd distances. An infinite number of x
-// beside such a border also makes NaN of gradients that do not read it.
+// pairs of places: from even ones on, and again from odd ones on for odd distances. An infinity in x beside
+// such a border also makes gradients NaN that do not read it.
 
 #include <algorithm>
 #include <array>
@@ -56,6 +56,9 @@ struct WeightGradient {
     }
 };
 
+int64_t reach(const ConvGeometry& g, size_t axis) { return (g.kernel[axis] - 1) * g.dilation[axis]; }
+int64_t phases_of(const ConvGeometry& g, size_t axis) { return std::min(g.stride[axis], reach(g, axis) + 1); }
+
 Support supports(const Problem& p) {
     if (!cpu::has_bf16_tiles()) return {"no matrix instructions"};
     const Layout nhwc = Layout::named("nhwc");
@@ -65,10 +68,13 @@ Support supports(const Problem& p) {
         if (p.inputs[i].numel() == 0) return {"an empty image"};
     }
     if (p.outputs[0].dtype != DType::bf16 || !p.outputs[0].layout.is_plain()) return {"plain weights only"};
-    return backward_weight_geometry(p).groups == 1 ? supported : Support{"one group only"};
+    const auto g = backward_weight_geometry(p);
+    if (g.groups != 1) return {"one group only"};
+    // A window of 16×16 on images of three channels would fill an eleventh of 256 phases.
+    constexpr int64_t few_channels = block / 4, few_phases = 4;
+    const bool is_sparse = g.ic < few_channels && phases_of(g, 0) * phases_of(g, 1) > few_phases;
+    return is_sparse ? Support{"more channels, or fewer steps of the window, only"} : supported;
 }
-
-int64_t reach(const ConvGeometry& g, size_t axis) { return (g.kernel[axis] - 1) * g.dilation[axis]; }
 
 // The border at the end of a line is also the one at the beginning of the next.
 int64_t grid_of(const ConvGeometry& g, size_t axis) {
@@ -92,7 +98,7 @@ Prepared prepare(const PrepareContext& context) {
     auto& g = w.g;
     for (size_t i : {0, 1}) {
         w.grid[i] = grid_of(g, i);
-        w.phases[i] = std::min(g.stride[i], reach(g, i) + 1);
+        w.phases[i] = phases_of(g, i);
     }
     int64_t farthest = 0;
     for (int64_t tap = 0; tap < w.taps(); ++tap) {
@@ -101,8 +107,9 @@ Prepared prepare(const PrepareContext& context) {
         w.has_odd_pairs = w.has_odd_pairs || places % 2 == 1;
     }
     const int64_t all_places = g.n * w.grid[0] * w.grid[1];
-    const int64_t channels = (w.has_odd_pairs ? 2 : 1) * w.phase_count() * g.ic + g.oc;
-    const int64_t packed_bytes = all_places * channels * int64_t(sizeof(uint16_t));
+    const int64_t x_blocks = (w.has_odd_pairs ? 2 : 1) * w.phase_count() * blocks_of(g.ic);
+    const int64_t packed_bytes =
+        all_places * (x_blocks + blocks_of(g.oc)) * block * int64_t(sizeof(uint16_t));
     const int64_t sum_bytes = w.blocks() * w.sums_size() * int64_t(sizeof(float));
     w.parts = packed_bytes > packed_over_sums * sum_bytes ? (packed_bytes + near_bytes - 1) / near_bytes : 1;
     w.places = blocks_of((all_places + w.parts - 1) / w.parts) * block;
