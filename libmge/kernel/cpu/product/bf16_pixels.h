@@ -11,7 +11,7 @@ inline constexpr int64_t pixel_block = 32;
 // 32 channels of 32 pixels. Channels that do not exist are zeros.
 struct PixelBlock {
     const uint16_t* const* pixels;  // the first channel of each; null: zeros
-    int64_t first, count;           // the channels: from the first on as many as there are
+    int64_t first, count;           // the first channel, and the number of channels from there
 };
 
 // Rows of channels, `stride` elements apart: to[channel * stride + pixel].

@@ -115,11 +115,10 @@ Prepared prepare_channels_last(const PrepareContext& context, const ImageOperand
 }
 
 void run_channels_last(const Prepared& prepared, const Launch& launch) {
-    constexpr size_t most_operands = 4;
     auto& s = prepared.state<State>();
     auto* memory = static_cast<std::byte*>(launch.workspace);
-    std::array<const void*, most_operands> inputs{};
-    std::array<void*, most_operands> outputs{};
+    std::array<const void*, most_channels_last> inputs{};
+    std::array<void*, most_channels_last> outputs{};
     for (size_t i = 0; i < launch.inputs.size(); ++i) {
         auto& image = s.inputs[i];
         inputs[i] = launch.inputs[i];

@@ -17,8 +17,11 @@ Prepared prepare_channels_last(const PrepareContext& context, const ImageOperand
                                const Algorithm& inner);
 void run_channels_last(const Prepared& prepared, const Launch& launch);
 
+inline constexpr size_t most_channels_last = 4;  // inputs or outputs
+
 template <class Op, Algorithm (*inner)()>
 Algorithm on_plain_images(const char* name) {
+    static_assert(Op::inputs.size() <= most_channels_last);
     static constexpr ImageOperands images{Op::layouts.inputs, Op::layouts.outputs};
     return {name, +[](const Problem& p) { return supports_channels_last(p, images, inner()); },
             +[](const PrepareContext& c) { return prepare_channels_last(c, images, inner()); },

@@ -155,7 +155,7 @@ void order_as_row(const DirectConv& c, const int8_t* weight, int8_t* row) {
     }
 }
 
-// In the order of QuadTile; what fills up is 0. `rows` has a row for each channel of a block.
+// In the order of QuadTile; the padding is 0. `rows` has a row for each channel of a block.
 void pack_block(DirectConv& c, const int8_t* weight, int64_t block, int8_t* rows) {
     const int64_t first = block * columns, channels = std::min(columns, c.g.oc - first);
     const int64_t across = channels > cpu::quad_lanes ? columns : cpu::quad_lanes;
