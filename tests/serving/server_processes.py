@@ -228,6 +228,24 @@ def write_embedding(path):
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
 
 
+def write_squeezed(path):
+    """ONNX: "x" (n, 3) to "y" (3) if n is 1, else (n, 3)."""
+    from onnx import parser, save
+
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    squeezed (float[n, 3] x) => (float[] y)
+    <int64 at = {0}, int64 one = {1}, int64[1] axes = {0}> {
+        shape = Shape(x)
+        size = Gather(shape, at)
+        is_one = Equal(size, one)
+        y = If(is_one) <
+            then_branch = then () => (float[] a) { a = Squeeze(x, axes) },
+            else_branch = other () => (float[] b) { b = Identity(x) }
+        >
+    }"""
+    save(parser.parse_model(text), path)
+
+
 def direct(path, arrays=None):
     """The inputs, by default random ones, and outputs of a run without a server."""
     sys.path.insert(0, environment()["PYTHONPATH"])

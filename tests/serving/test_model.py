@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from server_processes import direct, dump_centred
+from server_processes import direct, dump_centred, write_squeezed
 
 from megengine.serving import ServedModel
 from megengine.serving.batching import Batcher
@@ -33,6 +33,13 @@ def test_outputs_have_the_open_dimensions_of_inputs(models):
     model = ServedModel(models["embedding"])
     assert model.outputs[0].shape == ("batch", None, 4)
     assert model.outputs[0].sizes == [-1, -1, 4]
+
+
+def test_sizes_are_open_if_the_rank_depends_on_a_size(tmp_path):
+    write_squeezed(tmp_path / "squeezed.onnx")
+    model = ServedModel(tmp_path / "squeezed.onnx")
+    assert not model.has_batch
+    assert model.outputs[0].shape == (None,)
 
 
 def test_rows_that_depend_on_each_other_are_no_batch(tmp_path):

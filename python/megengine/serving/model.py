@@ -320,13 +320,7 @@ class ServedModel:
             grown = {name: value.shape for name, value in self._run(self._sample(1, 2)).items()}
         except RuntimeError:  # The model takes no such sizes: any size of an output may be open.
             grown = {name: (None,) * len(shape) for name, shape in shapes.items()}
-        return {
-            name: tuple(
-                size if size == other else None
-                for size, other in zip(shape, grown[name], strict=True)
-            )
-            for name, shape in shapes.items()
-        }
+        return {name: _common(shape, grown[name]) for name, shape in shapes.items()}
 
     def _batch_rows(self) -> int:
         """The first size of all inputs in the file; 0 if they differ or an input is a scalar."""
@@ -347,6 +341,14 @@ class ServedModel:
             sample = self._sample(1)
             self._run({name: np.repeat(x[:1], rows, axis=0) for name, x in sample.items()})
         self.plan_cache_misses = 0
+
+
+def _common(shape: tuple[int, ...], other: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """A shape with None for each size that the other lacks; for all sizes if the ranks differ."""
+    if len(shape) != len(other):
+        return (None,) * len(shape)
+    pairs = zip(shape, other, strict=True)
+    return tuple(size if size == found else None for size, found in pairs)
 
 
 def is_same_with_more_rows(rows: int, once: np.ndarray, twice: np.ndarray) -> bool:
