@@ -281,16 +281,16 @@ class ServedModel:
 
     def _sample(self, rows_factor: int, growth: int = 1) -> dict[str, np.ndarray]:
         """Inputs with the sizes in the file, or multiples of the first one or of open ones."""
-        random = np.random.default_rng(0)
         sample = {}
-        for info in self.inputs:
+        for place, info in enumerate(self.inputs):
             sizes = [
                 max(size, 1) * (1 if isinstance(name, int) else growth)
                 for size, name in zip(self._sizes[info.name], info.shape, strict=True)
             ]
-            whole = random.integers(0, 2, (2 * sizes[0], *sizes[1:]))
-            values = whole if info.dtype.kind in "iu" else whole + random.random(whole.shape)
-            sample[info.name] = values[: rows_factor * sizes[0]].astype(info.dtype)
+            # A generator for each input: more rows begin with those that fewer rows consist of.
+            random = np.random.default_rng(place)
+            values = 2 * random.random((rows_factor * sizes[0], *sizes[1:]))
+            sample[info.name] = values.astype(info.dtype)
         return sample
 
     def _describe_outputs(self) -> tuple[bool, list[TensorInfo]]:
