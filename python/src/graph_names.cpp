@@ -103,6 +103,22 @@ void drop_names(Graph& graph, const KeptNames& kept) {
     }
 }
 
+void number_equal_values(Graph& graph) {
+    std::set<ValueId> ports(graph.inputs().begin(), graph.inputs().end());
+    ports.insert(graph.outputs().begin(), graph.outputs().end());
+    std::map<std::string, int> counts, next;
+    for (auto& value : graph.values()) ++counts[value.name];
+    for (size_t i = 0; i < graph.values().size(); ++i) {
+        auto& name = graph.value(ValueId(i)).name;
+        if (name.empty() || counts[name] == 1 || ports.contains(ValueId(i))) continue;
+        int& number = next[name];
+        std::string numbered;
+        do numbered = text(name, '[', number++, ']');
+        while (!counts.emplace(numbered, 1).second);
+        name = numbered;
+    }
+}
+
 Graph separate_biases(const Graph& graph, NameScopes& scopes) {
     Rewrite rewrite(graph);
     Graph& target = rewrite.target();

@@ -19,6 +19,9 @@ struct KeptNames {
 };
 void drop_names(Graph& graph, const KeptNames& kept);
 
+// Numbers names that several values share, so that names identify values. Inputs and outputs keep theirs.
+void number_equal_values(Graph& graph);
+
 // The operators of a recorded function at which the innermost running module changes, and that module's name.
 using NameScopes = std::vector<std::pair<size_t, std::string>>;
 

@@ -260,6 +260,7 @@ std::shared_ptr<LoadedModel> make_model(Graph graph, const std::vector<std::stri
     // Before the passes, so that operators have the same names with and without them.
     name_values(model.graph, model.graph.inputs(), input_names, "inputs");
     name_values(model.graph, model.graph.outputs(), names, "outputs");
+    number_equal_values(model.graph);
     auto& switches = options.switches;
     if (switches.uses_half()) model.graph = with_halves(std::move(model.graph));
     switches.compute_half = switches.store_half = false;  // done

@@ -141,6 +141,40 @@ def test_names_that_are_kept():
     assert kept(keep_var_name=0, keep_param_name=True) == {"factor", "linear.weight"}
 
 
+def test_inputs_and_outputs_are_the_only_values_with_their_names():
+    def again(net, **options):
+        file = io.BytesIO()
+        net.dump(file)
+        return Network.load(io.BytesIO(file.getvalue()), **options)
+
+    def names(net):
+        return [var.name for var in net.all_vars if var.owner.inputs]
+
+    net = loaded(lambda x: (x + 1) * 2, output_names=["ADD"])
+    assert names(net) == ["ADD[0]", "ADD"]
+    (output,) = again(net, outspec=["ADD"]).dest_vars
+    assert output.owner.params["mode"] == "MUL"
+    net.dest_vars[0].owner.inputs[0].name = "ADD"
+    assert names(again(net)) == ["ADD[0]", "ADD"]
+    assert names(loaded(lambda x: F.exp((x + 1) * (x + 2)), output_names=["ADD[0]"])) == [
+        *("ADD[0][0]", "ADD[1]", "MUL", "ADD[0]")
+    ]
+
+
+def test_a_parameter_does_not_have_the_name_of_an_input():
+    class Shifted(M.Module):
+        def __init__(self):
+            super().__init__()
+            self.x = mge.Parameter(np.ones((2, 3), np.float32))
+
+        def forward(self, x):
+            return x + self.x
+
+    net = loaded(Shifted(), output_names=["y"])
+    assert net.get_var_by_name("x").owner.type == "Host2DeviceCopy"
+    assert [opr.name for opr in net.params_filter] == ["x[0]"]
+
+
 def test_dump_reports_named_parameters():
     traced = trace(symbolic=True, capture_as_const=True)(Scaled())
     traced(X)

@@ -108,7 +108,8 @@ def dump(
         append: append to the file.
         keep_var_name: which values besides the inputs are named after the modules and operators
             that compute them (``net.conv.Convolution``): 0: no values, and outputs are named after
-            their operators; 1, 2 or True: all, including parameters.
+            their operators; 1, 2 or True: all, including parameters. Those with the name of an
+            input, an output or each other get numbers: ``ADD[0]``.
         keep_opr_name: operators have these names.
         keep_param_name: parameters keep their names in modules: ``net.conv.weight``.
         keep_opr_priority, dump_format, model_version, compat_older_version: no effect.
