@@ -185,6 +185,25 @@ def test_inputs_of_other_dtypes_are_converted():
         whole_sum.inputs[0] = mge.Tensor(MATRIX + 0.5)
 
 
+def test_inputs_of_one_dtype_are_kept_if_the_operator_takes_them():
+    whole = MATRIX.astype("int32")
+    net = load(lambda a, b: (F.equal(a, b), F.concat([a, b])), whole, whole)
+    equal, concat = (var.owner for var in net.dest_vars)
+    p, q = (net.make_input_node(MATRIX.shape, "float32", name=name) for name in "pq")
+    equal.inputs = concat.inputs = [p, q]
+    assert {var.dtype for var in (*equal.inputs, *concat.inputs)} == {np.dtype("float32")}
+    assert concat.outputs[0].dtype == np.float32
+
+    picture = load(lambda x: x.astype("float32") * 2, np.ones((2, 3), "uint8"), output_names=["y"])
+    conversion = one(picture, nodes.TypeCvt)
+    conversion.inputs = [picture.make_input_node((2, 3), "float32", name="p")]
+    assert run(picture, np.full((2, 3), 0.25, "float32"))["y"].tolist() == [[0.5] * 3] * 2
+
+    shift = load(lambda a, b: a << b, whole, whole).dest_vars[0].owner
+    with pytest.raises(ValueError, match="p is float32 with fractions"):
+        shift.inputs = [p, q]
+
+
 def test_operators_in_other_graphs():
     net, other = sums(), Network()
     (mine,) = net.dest_vars[0].owner.compile(other.graph)

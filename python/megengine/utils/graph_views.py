@@ -230,6 +230,14 @@ def converted(new, old: VarNode):
     return new.astype(old.dtype)
 
 
+def _have_one_dtype(variables: list) -> bool:
+    """Whether all are variables or Tensors of the same dtype."""
+    return all(
+        isinstance(variable, Tensor) and is_dtype_equal(variable.dtype, variables[0].dtype)
+        for variable in variables
+    )
+
+
 class Assigning(list):
     """A list of variables that assigns itself to an attribute after each change.
 
@@ -307,8 +315,9 @@ class OpNode(NetworkNode):
     def inputs(self) -> list[VarNode]:
         """Its inputs; assigning them, or an item, changes the graph.
 
-        For commutative operators, inputs of the graph come first. A variable of another dtype than
-        the one in its place is converted.
+        For commutative operators, inputs of the graph come first. Assigned variables are converted
+        to the dtypes of those in their places if their own differ from each other, or if the
+        operator does not support these. Inputs of a TypeCvt are never converted.
 
         Raises:
             ValueError: there are too few inputs, the operator would depend on itself, or fractions
@@ -324,8 +333,20 @@ class OpNode(NetworkNode):
     @inputs.setter
     def inputs(self, variables) -> None:
         variables = list(variables)
+        is_conversion = self.graph.operator_type(self._number)[0] == "TypeCvt"
+        if is_conversion or _have_one_dtype(variables):
+            try:
+                self._read(variables)
+                return
+            except RuntimeError:
+                if is_conversion:
+                    raise
         for place, old in enumerate(self.inputs[: len(variables)]):
             variables[place] = converted(variables[place], old)
+        self._read(variables)
+
+    def _read(self, variables: Iterable) -> None:
+        """Read these variables as they are."""
         numbers = [self.graph.number_of(variable) for variable in variables]
         self.graph.set_inputs(self._number, numbers)
         self.graph.refresh()
