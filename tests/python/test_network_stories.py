@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Typical uses of networks, from the file to the result."""
 
+import copy
 import io
 import json
 from pathlib import Path
@@ -201,6 +202,31 @@ def test_variables_of_a_network_that_was_added():
     assert [var.name for var in first.input_vars] == ["x"]
     first.remove_output(result)
     assert first.output_vars == [between]
+
+
+def test_lists_of_a_network_have_the_methods_of_lists():
+    net = sums()
+    (total,) = net.output_vars
+    part = net.opr_filter.has_input(net.get_var_by_name("a")).as_unique().outputs[0]
+    net.output_vars.append(part)
+    net.output_vars.remove(total)
+    assert net.output_vars == [part]
+    with pytest.raises(ValueError, match="VarNode:o is not in the list"):
+        net.output_vars.remove(total)
+    net.output_vars.append(total)
+    net.output_vars.sort(key=lambda var: var.name, reverse=True)
+    assert net.output_vars == [total, part]
+    net.output_vars.sort(key=lambda var: var.name)
+    assert net.output_vars == [part, total]
+    copied = copy.copy(net.output_vars)
+    copied.clear()
+    assert type(copied) is list and net.output_vars == [part, total]
+
+    x = net.make_input_node((2,), "float32", name="x")
+    concat = F.concat([x, part]).owner
+    inputs = concat.inputs
+    inputs *= 2
+    assert concat.inputs == [x, part] * 2 and concat.outputs[0].shape == (8,)
 
 
 def test_inputs_get_new_sizes_one_after_the_other():

@@ -241,6 +241,8 @@ def _have_one_dtype(variables: list) -> bool:
 class Assigning(list):
     """A list of variables that assigns itself to an attribute after each change.
 
+    A copy is a plain list.
+
     Args:
         variables: its items.
         owner: the object with the attribute.
@@ -251,17 +253,34 @@ class Assigning(list):
         super().__init__(variables)
         self._owner, self._name = owner, name
 
+    def remove(self, variable) -> None:
+        """Remove a variable, found by identity, because ``==`` of variables makes another one.
+
+        Raises:
+            ValueError: it is not in the list.
+        """
+        for place, item in enumerate(self):
+            if item is variable:
+                del self[place]
+                return
+        raise ValueError(f"[{self._name}] {variable!r} is not in the list")
+
+    def __reduce__(self):
+        return list, (list(self),)
+
 
 def _assigning(change: str):
-    def method(self, *args):
-        result = getattr(list, change)(self, *args)
+    def method(self, *args, **kwargs):
+        result = getattr(list, change)(self, *args, **kwargs)
         setattr(self._owner, self._name, self)
         return result
 
     return method
 
 
-for _name in "__setitem__ __delitem__ __iadd__ append extend insert pop clear reverse".split():
+for _name in (
+    "__setitem__ __delitem__ __iadd__ __imul__ append extend insert pop clear reverse sort".split()
+):
     setattr(Assigning, _name, _assigning(_name))
 
 
