@@ -232,6 +232,8 @@ def test_filters_name_expected_values():
         net.opr_filter.check_type(nodes.Elemwise).as_list()
     with pytest.raises(TypeError, match="takes a VarNode, got int"):
         net.opr_filter.has_input(3)
+    with pytest.raises(TypeError, match="has_input takes a VarNode"):
+        net.opr_filter.has_input(F.topk(net.dest_vars[0], 1)[0].owner)
     with pytest.raises(TypeError, match="chooses among operators, got VarNode:a"):
         net.var_filter.has_input(net.dest_vars[0]).as_list()
 

@@ -169,8 +169,8 @@ class NodeFilterHasInput(NodeFilter):
     """
 
     def __init__(self, node_iter: Iterable[NetworkNode], var: VarNode) -> None:
-        if isinstance(var, OpNode):
-            (var,) = var.outputs
+        if isinstance(var, OpNode) and len(var.outputs) == 1:
+            var = var.outputs[0]
         if not isinstance(var, VarNode):
             raise TypeError(f"has_input takes a VarNode, got {type(var).__name__}")
         super().__init__(node_iter)
