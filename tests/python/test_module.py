@@ -612,3 +612,24 @@ def test_state_dict_adds_to_a_dictionary_by_class_and_name():
     assert list(state) == ["a.bias", "a.weight"]
     assert list(found) == [(M.Linear, "a.bias"), (M.Linear, "a.weight")]
     assert list(M.BatchNorm1d(1).state_dict(found, "b."))[:3] == [*state, "b.bias"]
+
+
+def test_modules_keep_a_name_of_their_own():
+    class Named(M.Module):
+        def __init__(self):
+            super().__init__()
+            self._name = "mine"
+
+        def forward(self, x):
+            return x
+
+    class Parent(M.Module):
+        def __init__(self):
+            super().__init__()
+            self.part, self.relu = Named(), M.ReLU()
+
+        def forward(self, x):
+            return self.relu(self.part(x))
+
+    parent = Parent()
+    assert parent.part._name == "mine" and parent.relu._name == "relu"

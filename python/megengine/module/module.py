@@ -659,7 +659,7 @@ class Module:
             old = getattr(part, "_short_name", None)
             if not old:
                 part._short_name = key
-                if isinstance(part, Module):
+                if isinstance(part, Module) and part.__dict__.get("_name", "") is None:
                     part._name = key
             elif old != key and isinstance(part, Module):
                 _logger.warning("module %s is now also %s; its name stays %s", old, key, old)
