@@ -241,6 +241,39 @@ def test_inputs_get_new_sizes_one_after_the_other():
     assert run(net, [1, 2, 3, 4], [1, 1, 1, 1])["o"].tolist() == [4, 6, 8, 10]
 
 
+def test_sizes_that_wait_are_forgotten_in_time():
+    net = sums()
+    a, b = net.data_providers_filter
+    a.shape = (4,)
+    net.reset_batch_size(2, blacklist=["b"])
+    assert a.shape == net.output_vars[0].shape == (2,)
+    a.shape = (4,)
+    net.reset_batch_size(4, blacklist=["a"])
+    assert a.shape == b.shape == net.output_vars[0].shape == (4,)
+    with pytest.raises(RuntimeError, match="broadcast"):
+        net.reset_batch_size(3, blacklist=["a"])
+    assert b.shape == (4,)
+    net.dump(io.BytesIO())
+
+    a.shape = (5,)
+    net.output_vars = [F.relu(net.get_var_by_name("b"))]
+    net.dump(io.BytesIO())
+    assert a.shape == (4,)
+
+
+@pytest.mark.parametrize(
+    "shape, error, match",
+    [(("q",), TypeError, ""), ((-3,), RuntimeError, "-3"), ((1,) * 8, RuntimeError, "8")],
+)
+def test_wrong_shapes_do_not_wait(shape, error, match):
+    net = sums()
+    a = net.get_opr_by_name("a")
+    with pytest.raises(error, match=match):
+        a.shape = shape
+    assert a.shape == (2,)
+    net.dump(io.BytesIO())
+
+
 def test_the_list_of_outputs_is_changed():
     net = sums()
     (total,) = net.output_vars

@@ -207,6 +207,7 @@ class Network:
             As ``jit.trace.dump``.
         Raises:
             ValueError: there is no output, two have the same name, or an option does not exist.
+            RuntimeError: the shapes that were assigned to inputs do not fit.
         Example:
             >>> net = Network()
             >>> x = net.make_input_node((2,), "float32", name="x")
@@ -237,16 +238,23 @@ class Network:
         )
 
     def _to_model(self, metadata: dict[str, str], options: dict, names, folds_batch_norms: bool):
-        self.graph.set_waiting_shapes()
         outputs = self.dest_vars
         if not outputs:
             raise ValueError("[dump] the network has no outputs: add_output gives it some")
+        self._set_waiting_shapes()
         numbers = [var._number for var in outputs]
         output_names = [var.name for var in outputs]
         model = self.graph.to_model(numbers, output_names, metadata, options, names)
         if folds_batch_norms:
             model.fold_batch_norms()
         return model
+
+    def _set_waiting_shapes(self) -> None:
+        """Set the shapes that wait, and forget those of inputs that no output needs."""
+        needed = {opr._number for opr in self.data_providers_filter}
+        for number in self.graph.waiting_shapes.keys() - needed:
+            del self.graph.waiting_shapes[number]
+        self.graph.change_shapes({})
 
     def make_const(self, data, name: str | None = None, device=None) -> VarNode:
         """Make a constant.
@@ -375,8 +383,7 @@ class Network:
         sizes = {opr.name: opr.shape[0] for opr in inputs}
         if len(set(sizes.values())) != 1:
             raise AssertionError(f"[reset_batch_size] the inputs have no one batch size: {sizes}")
-        self.graph.set_shapes({opr._number: [batchsize, *opr.shape[1:]] for opr in inputs})
-        self.graph.refresh()
+        self.graph.change_shapes({opr._number: [batchsize, *opr.shape[1:]] for opr in inputs})
 
     def replace_vars(self, repl_dict: dict[Tensor, Tensor]) -> None:
         """Replace variables for all their readers, including outputs of the network.

@@ -50,6 +50,10 @@ class Host2DeviceCopy(OpNode):
 
         Sizes that do not fit those of the other inputs wait until these have new sizes, too, or
         until the network is dumped.
+
+        Raises:
+            TypeError: a size is not a number.
+            RuntimeError: a size is negative, or the only input gets sizes that do not fit.
         """
         waiting = self.graph.waiting_shapes.get(self._number)
         return self.outputs[0].partial_shape if waiting is None else tuple(waiting)

@@ -91,24 +91,26 @@ class OpenGraph(_mge.Graph):
         """Set the shape of an input. One that does not fit waits for those of the other inputs.
 
         Raises:
-            RuntimeError: it does not fit, and there is no other input.
+            TypeError: a size is not a number.
+            RuntimeError: a size is negative, there are too many, or the shape does not fit and
+                there is no other input.
         """
-        self.waiting_shapes[number] = shape
+        _mge.Graph().add_input("", "float32", shape, None)  # raises for a wrong shape
         try:
-            self.set_waiting_shapes()
+            self.change_shapes({number: shape})
         except RuntimeError:
             if len(self.inputs) == 1:
-                del self.waiting_shapes[number]
                 raise
+            self.waiting_shapes[number] = shape
 
-    def set_waiting_shapes(self) -> None:
-        """Set the shapes that wait.
+    def change_shapes(self, shapes: dict[int, list[int]]) -> None:
+        """Set the shapes of inputs, by number, and those that wait.
 
         Raises:
-            RuntimeError: they do not fit.
+            RuntimeError: they do not fit, and nothing has changed.
         """
-        if self.waiting_shapes:
-            self.set_shapes(self.waiting_shapes)
+        if shapes := self.waiting_shapes | shapes:
+            self.set_shapes(shapes)
             self.waiting_shapes.clear()
             self.refresh()
 
