@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from .. import _mge
+from ..core.operands import is_whole
 from ..core.tensor.dtype import is_quantize
 from ..files.opening import open_input
 from ..tensor import Tensor
@@ -91,10 +92,14 @@ class OpenGraph(_mge.Graph):
         """Set the shape of an input. One that does not fit waits for those of the other inputs.
 
         Raises:
-            TypeError: a size is not a number.
+            TypeError: a size is not a whole number.
             RuntimeError: a size is negative, there are too many, or the shape does not fit and
                 there is no other input.
         """
+        for size in shape:
+            if not is_whole(size):
+                raise TypeError(f"[shape] sizes must be whole numbers, got {size!r}")
+        shape = [int(size) for size in shape]
         _mge.Graph().add_input("", "float32", shape, None)  # raises for a wrong shape
         try:
             self.change_shapes({number: shape})
