@@ -263,7 +263,11 @@ def test_sizes_that_wait_are_forgotten_in_time():
 
 @pytest.mark.parametrize(
     "shape, error, match",
-    [(("q",), TypeError, "whole numbers, got 'q'"), ((-3,), RuntimeError, "-3"), ((1,) * 8, RuntimeError, "8")],
+    [
+        (("q",), TypeError, "whole numbers, got 'q'"),
+        ((-3,), RuntimeError, "-3"),
+        ((1,) * 8, RuntimeError, "8"),
+    ],
 )
 def test_wrong_shapes_do_not_wait(shape, error, match):
     net = sums()
