@@ -134,7 +134,7 @@ const int64_t* find_offsets(const Places& places, const Launch& launch) {
 
 // Calls fn(offset of the row in x, row) for the rows from `begin` to `end`.
 template <class Fn>
-void for_rows(const Places& places, const int64_t* offsets, int64_t begin, int64_t end, Fn&& fn) {
+void for_taken_rows(const Places& places, const int64_t* offsets, int64_t begin, int64_t end, Fn&& fn) {
     if (begin == end) return;
     const int64_t combinations = places.combinations;
     int64_t n = begin % combinations, base = begin / combinations * places.outer_stride;
@@ -146,8 +146,8 @@ template <class T>
 void read_rows(const Places& places, const int64_t* offsets, const T* x, T* y, int64_t begin, int64_t end) {
     constexpr int64_t short_row = 64 / sizeof(T);  // copied in less time than memcpy is called
     auto rows = [&](auto&& copy) {
-        for_rows(places, offsets, begin, end,
-                 [&](int64_t offset, int64_t row) { copy(x + offset, y + row * places.inner); });
+        for_taken_rows(places, offsets, begin, end,
+                       [&](int64_t offset, int64_t row) { copy(x + offset, y + row * places.inner); });
     };
     const int64_t inner = places.inner;
     if (!places.inner_offsets.empty())
@@ -155,7 +155,7 @@ void read_rows(const Places& places, const int64_t* offsets, const T* x, T* y, i
             for (int64_t i = 0; i < inner; ++i) to[i] = from[places.inner_offsets[size_t(i)]];
         });
     else if (inner == 1)
-        for_rows(places, offsets, begin, end, [&](int64_t offset, int64_t row) { y[row] = x[offset]; });
+        for_taken_rows(places, offsets, begin, end, [&](int64_t offset, int64_t row) { y[row] = x[offset]; });
     else if (inner < short_row)
         rows([&](const T* from, T* to) { std::copy_n(from, inner, to); });
     else
@@ -191,7 +191,7 @@ void for_changed_rows(const Places& places, const int64_t* offsets, int threads,
     int64_t work = std::max<int64_t>(1, places.combinations * places.inner);
     par_for(threads, places.outer, std::max<int64_t>(1, parallel_grain / work),
             [&](int64_t begin, int64_t end) {
-                for_rows(places, offsets, begin * places.combinations, end * places.combinations, fn);
+                for_taken_rows(places, offsets, begin * places.combinations, end * places.combinations, fn);
             });
 }
 

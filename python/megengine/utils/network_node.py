@@ -52,7 +52,7 @@ class Host2DeviceCopy(OpNode):
         until the network is dumped.
 
         Raises:
-            TypeError: a size is not a number.
+            TypeError: a size is not a whole number.
             RuntimeError: a size is negative, or the only input gets sizes that do not fit.
         """
         waiting = self.graph.waiting_shapes.get(self._number)
