@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/device/device.h"
+#include "libmge/model/import/onnx/operators/windows.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert/convert.h"
@@ -113,7 +114,7 @@ Tensor steps_of_bias(const Tensor& bias, const Steps& x, const Steps& weight) {
                          {.dtype = DType::i32, .rounding = ops::StepRounding::half_even});
 }
 
-// Convolutions along one axis, (N, C, L), are those of images of one row.
+// Convolutions along one axis, (N, C, L), are those of images of one row (as_images).
 const IntList row_axes{2};
 template <class Op>
 bool has_row_axis(const Origin& origin) {
@@ -127,21 +128,22 @@ bool is_convolution(const Origin& origin) {
 
 Tensor convolved(const Origin& origin, const Tensor& bias, Activation activation, const Steps& y) {
     const bool is_image = origin.is<ops::Conv2d>();
+    const int axes = is_image ? 2 : 1;
     const Origin convolution = is_image ? origin : origin.of(0), image = convolution.of(0),
                  weight = convolution.of(1);
     auto x = steps_of(is_image ? image : image.of(0)), w = steps_of(weight.behind_reshape());
     if (!x || !w || !is_one(x->scale)) return {};
-    if (!is_image) x->values = ops::add_axis(x->values, {.axes = row_axes});
+    x->values = as_images(x->values, axes);
     w->values = ops::reshape(
         w->values, {.shape = IntList(weight.tensor().shape().begin(), weight.tensor().shape().end())});
     StepConvolution steps{*x, *w, {}, convolution.params<ops::Conv2d>()};
     steps.window.activation = activation;
     auto& shape = w->values.shape();
     int64_t channels = shape.rank() == 5 ? shape[0] * shape[1] : shape[0];
-    if (bias && !is_along(bias, is_image ? 3 : 2, channels, is_image ? 4 : 3)) return {};
+    if (bias && !is_along(bias, axes + 1, channels, axes + 2)) return {};
     if (bias) steps.bias = steps_of_bias(bias, *x, *w);
     Tensor result = convolved_steps(steps, y);
-    return result && !is_image ? Tensor(ops::remove_axis(result, {.axes = row_axes})) : result;
+    return result ? as_given(result, axes) : result;
 }
 
 // Scales of a matrix that are one for each column, or one for all.
