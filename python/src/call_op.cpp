@@ -8,7 +8,7 @@
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reshape.h"
 #include "python/src/errors.h"
-#include "python/src/gil_released.h"
+#include "python/src/gil.h"
 #include "python/src/graph_binding.h"
 #include "python/src/object_access.h"
 #include "python/src/subgraph_binding.h"

@@ -7,6 +7,7 @@
 
 #include "libmge/base/files/file.h"
 #include "libmge/base/files/file_limit.h"
+#include "python/src/gil.h"
 
 namespace nb = nanobind;
 
@@ -44,7 +45,7 @@ void add_files(PyObject* module_object) {
             "__init__",
             [](NewFileObject* self, nb::bytes path) {
                 with_system_errors(path, [&, name = text_of(path)] {
-                    nb::gil_scoped_release released;  // may wait for the reader of a pipe
+                    GilReleased released;  // may wait for the reader of a pipe
                     new (&self->file) NewFile(name);
                 });
                 new (&self->path) nb::bytes(path);
@@ -55,7 +56,7 @@ void add_files(PyObject* module_object) {
             "finish",
             [](NewFileObject& self) {
                 with_system_errors(self.path, [&] {
-                    nb::gil_scoped_release released;
+                    GilReleased released;
                     self.file.finish();
                 });
             },
@@ -67,7 +68,7 @@ void add_files(PyObject* module_object) {
         "open_input",
         [](nb::bytes path) {
             return with_system_errors(path, [&, name = text_of(path)] {
-                nb::gil_scoped_release released;  // may wait for the writer of a pipe
+                GilReleased released;  // may wait for the writer of a pipe
                 return open_input(name);
             });
         },

@@ -13,6 +13,7 @@
 #include "libmge/model/open.h"
 #include "libmge/train/graph_function.h"
 #include "python/src/dimension_names.h"
+#include "python/src/gil.h"
 #include "python/src/graph_names.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor/conversion.h"
@@ -81,7 +82,7 @@ void add_graph_functions(PyObject* module_object) {
             "__init__",
             [](FileFunction* self, const std::filesystem::path& path) {
                 Model model = [&] {
-                    nb::gil_scoped_release released;
+                    GilReleased released;
                     return open_model(path.string());
                 }();
                 new (self) FileFunction(std::move(model));

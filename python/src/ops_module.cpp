@@ -22,6 +22,7 @@
 #include "libmge/op/operator_library.h"
 #include "python/src/call_op.h"
 #include "python/src/errors.h"
+#include "python/src/gil.h"
 #include "python/src/graph_binding.h"
 #include "python/src/meaning.h"
 #include "python/src/object_access.h"
@@ -308,7 +309,7 @@ nb::tuple describe(const AddedLibrary& library) {
 
 nb::tuple load(const std::filesystem::path& path, const std::string& symbol) {
     const AddedLibrary* library = [&] {
-        nb::gil_scoped_release released;
+        GilReleased released;
         return &load_operators(path.string(), symbol.c_str());
     }();
     for (auto* op : library->ops) add_function(ops_module(), *op);

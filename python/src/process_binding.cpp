@@ -24,6 +24,7 @@
 #include "libmge/ops/collective/host_exchange.h"
 #include "libmge/ops/collective/reduction.h"
 #include "python/src/errors.h"
+#include "python/src/gil.h"
 
 namespace nb = nanobind;
 
@@ -33,7 +34,7 @@ namespace {
 // Python handles signals only on its main thread: that of the process, or the only one after fork().
 void look_for_signals() {
     if (::gettid() != ::getpid()) return;
-    nb::gil_scoped_acquire gil;
+    GilAcquired gil;
     if (PyErr_CheckSignals() != 0) throw PythonError{};
 }
 
@@ -45,7 +46,7 @@ std::shared_ptr<Communicator>& open_communicator() {
 
 nb::bytes open_named_engine(const std::string& engine, const std::string& host, int rank, int size) {
     {
-        nb::gil_scoped_release released;
+        GilReleased released;
         open_communicator() = open_engine(engine, {host, rank, size});
     }
     std::string address = open_communicator()->address();
@@ -68,7 +69,7 @@ void join_processes(const std::vector<nb::bytes>& addresses, double patience, do
         given.sent.push_back(sent);
         given.expected.push_back(expected);
     }
-    nb::gil_scoped_release released;
+    GilReleased released;
     communicator->set_record_path(record);
     communicator->join(texts, milliseconds(patience), milliseconds(limit), given);
     set_communicator(std::move(communicator));
@@ -84,7 +85,7 @@ std::vector<nb::bytes> exchange_bytes(nb::bytes mine, const std::string& what) {
     std::iota(ranks.begin(), ranks.end(), 0);
     all[size_t(processes->rank())].assign(mine.c_str(), bytes);
     {
-        nb::gil_scoped_release released;
+        GilReleased released;
         std::vector<Transfer> transfers;
         for (int other = 0; other < processes->size(); ++other)
             if (other != processes->rank())
@@ -105,7 +106,7 @@ std::vector<nb::bytes> gather_bytes(nb::bytes mine, const std::vector<int64_t>& 
     std::span from(reinterpret_cast<const std::byte*>(mine.c_str()), mine.size());
     std::vector<std::byte> all(mine.size() * ranks.size());
     {
-        nb::gil_scoped_release released;
+        GilReleased released;
         ops::exchange_on_host({{ops::CollectiveMode::all_gather, ranks, rank},
                                DType::u8,
                                std::make_shared<const ExchangeInfo>(ExchangeInfo::Parts{
@@ -120,12 +121,12 @@ std::vector<nb::bytes> gather_bytes(nb::bytes mine, const std::vector<int64_t>& 
 
 void abort_reduction(const std::string& reduction, const std::vector<int64_t>& ranks, int64_t rank,
                      bool first) {
-    nb::gil_scoped_release released;
+    GilReleased released;
     ops::abort_reduction({.reduction = reduction, .ranks = ranks, .rank = rank, .first = first});
 }
 
 void open_nccl(const std::string& library, double limit) {
-    nb::gil_scoped_release released;
+    GilReleased released;
     set_nccl(std::make_shared<Nccl>(library, communicator(), milliseconds(limit)));
 }
 
@@ -134,7 +135,7 @@ void write_flight_record() {
 }
 
 void close_processes(const std::string& failure) {
-    nb::gil_scoped_release released;
+    GilReleased released;
     auto processes = communicator();
     if (failure.empty()) set_nccl(nullptr);  // waits for its exchanges
     if (!processes) return;

@@ -11,6 +11,7 @@
 
 #include "libmge/eager/tape.h"
 #include "python/src/errors.h"
+#include "python/src/gil.h"
 #include "python/src/meaning.h"
 #include "python/src/object_access.h"
 #include "python/src/reference.h"
@@ -28,12 +29,12 @@ class PythonGradient final : public CustomGradient {
 public:
     PythonGradient(nb::object rule, size_t inputs) : rule_(std::move(rule)), inputs_(inputs) {}
     ~PythonGradient() override {
-        nb::gil_scoped_acquire gil;
+        GilAcquired gil;
         rule_.reset();
     }
 
     Tensors backward(std::span<const Tensor> output_grads, std::span<const bool> needed) override {
-        nb::gil_scoped_acquire gil;
+        GilAcquired gil;
         nb::object arguments = nb::steal(PyTuple_New(Py_ssize_t(output_grads.size() + 1)));
         nb::object wanted = nb::steal(PyTuple_New(Py_ssize_t(needed.size())));
         if (!arguments.is_valid() || !wanted.is_valid()) throw PythonError{};
@@ -93,7 +94,7 @@ const Tensor& real_argument(nb::handle object, const char* where) {
 Tape::OnReady call_when_ready(nb::handle function) {
     if (function.is_none()) return {};
     return [function](size_t i, const Tensor& grad) {
-        nb::gil_scoped_acquire gil;
+        GilAcquired gil;
         nb::object tensor = nb::steal(wrap_tensor(grad));
         nb::object position = nb::int_(i);
         PyObject* arguments[] = {position.ptr(), tensor.ptr()};
@@ -112,7 +113,7 @@ nb::list backward(Tape& tape, nb::handle ys, nb::handle dys, nb::handle on_ready
     Tensors dy_values = dys.is_none() ? Tensors() : tensor_list(dys, "backward");
     Tensors grads;
     {
-        nb::gil_scoped_release released;
+        GilReleased released;
         grads = tape.backward(y_values, dy_values, call_when_ready(on_ready));
     }
     return wrap_list(grads);

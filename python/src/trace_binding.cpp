@@ -41,6 +41,7 @@
 #include "libmge/tensor/borrowed.h"
 #include "python/src/dimension_names.h"
 #include "python/src/errors.h"
+#include "python/src/gil.h"
 #include "python/src/graph_binding.h"
 #include "python/src/graph_names.h"
 #include "python/src/tensor/tensor_arguments.h"
@@ -298,7 +299,7 @@ void add_test_case(LoadedModel& model, const std::string& name, nb::handle input
     Tensors values = tensor_list(inputs, "dump");
     TestCase test{name, values, {}};
     if (with_outputs) {
-        nb::gil_scoped_release released;
+        GilReleased released;
         test.outputs = model.run(values);
     }
     test.max_error = max_error;
@@ -388,7 +389,7 @@ nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer
     }
     Tensors outputs;
     {
-        nb::gil_scoped_release released;
+        GilReleased released;
         outputs = model.run(values, observer, given_up(values, donated));
     }
     return wrap_list(outputs);
@@ -462,7 +463,7 @@ void add_writing(nb::class_<LoadedModel>& model) {
         .def(
             "write",
             [](const LoadedModel& m, const std::filesystem::path& path) {
-                nb::gil_scoped_release released;
+                GilReleased released;
                 write_model(path.string(), m.model());
             },
             nb::arg("path"), "Writes the file completely or not at all.")
@@ -470,7 +471,7 @@ void add_writing(nb::class_<LoadedModel>& model) {
         .def(
             "write_onnx",
             [](const LoadedModel& m, const std::filesystem::path& path, int opset, size_t most_inner_bytes) {
-                nb::gil_scoped_release released;
+                GilReleased released;
                 write_onnx(path.string(), m.model(), {opset, most_inner_bytes});
             },
             nb::arg("path"), nb::arg("opset") = default_onnx_opset,
@@ -534,7 +535,7 @@ void add_reading(nb::module_& module) {
         "load",
         [](const std::filesystem::path& path) {
             Model model = [&] {
-                nb::gil_scoped_release released;
+                GilReleased released;
                 return open_model(path.string());
             }();
             return std::make_shared<LoadedModel>(std::move(model));
@@ -647,11 +648,11 @@ void add_trace(PyObject* module_object) {
             "end",
             [](Trace& trace, nb::handle outputs) {
                 Tensors values = tensor_list(outputs, "trace");
-                nb::gil_scoped_release released;
+                GilReleased released;
                 trace.end(values);
             },
             nb::arg("outputs"), "Ends the call with these results.")
-        .def("abort", &Trace::abort, nb::call_guard<nb::gil_scoped_release>(), "Ends a failed call.")
+        .def("abort", &Trace::abort, nb::call_guard<GilReleased>(), "Ends a failed call.")
         .def_prop_ro("is_recorded", &Trace::is_recorded)
         .def("open_lengths", &Trace::open_lengths,
              "Returns the claims of keep_length that fail for some shapes of the arguments.")

@@ -17,7 +17,7 @@
 #include "libmge/device/queue.h"
 #include "libmge/eager/trace.h"
 #include "python/src/errors.h"
-#include "python/src/gil_released.h"
+#include "python/src/gil.h"
 #include "python/src/graph_binding.h"
 #include "python/src/meaning.h"
 #include "python/src/object_access.h"
