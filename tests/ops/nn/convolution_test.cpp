@@ -49,6 +49,8 @@ const Case cases[] = {
     {{1, 8, 21, 1}, {2, 4, 4, 5, 1}, {1, 1}, {2, 0}, {1, 1}, 2},
     {{2, 16, 40, 1}, {16, 1, 1, 31, 1}, {1, 1}, {15, 0}, {1, 1}, 16},
     {{1, 16, 17, 20}, {16, 1, 1, 3, 15}, {1, 1}, {1, 7}, {1, 1}, 16},
+    // Gradients of depthwise weights: pixels beyond the last window, several images, part blocks of channels.
+    {{3, 20, 16, 13}, {20, 1, 1, 5, 4}, {2, 3}, {3, 1}, {1, 2}, 20},
 };
 
 TEST(Conv2d, EveryCandidateAgreesWithTheReference) {

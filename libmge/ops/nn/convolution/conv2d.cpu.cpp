@@ -137,6 +137,7 @@ KernelList kernels(Cpu, Conv2dBackwardWeight) {
         bf16_conv2d_backward_weight(),
         on_plain_images<Conv2dBackwardWeight, bf16_conv2d_backward_weight>("nhwc:amx_tiles"),
         winograd_conv2d_backward_weight<true>(),
+        depthwise_conv2d_backward_weight(),
         onednn_conv2d_backward_weight(),
         winograd_conv2d_backward_weight<false>(),
         cpu::in_f32<Cpu, Conv2dBackwardWeight>(),

@@ -14,6 +14,8 @@ Algorithm disjoint_windows_conv2d_backward_data();
 Algorithm depthwise_conv2d();
 // The same on images of bf16 with their channels last.
 Algorithm depthwise_conv2d_of_halves();
+// The gradient of such windows, above 3×3, on plain images.
+Algorithm depthwise_conv2d_backward_weight();
 // On a GPU: any weights, images that are plain or have their channels last.
 Algorithm depthwise_conv2d_on_gpu();
 
