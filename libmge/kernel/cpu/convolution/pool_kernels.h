@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Vectorised pooling of f32 images, and maxima of bytes. A plane is (h, w, inner): inner is 1 in nchw, the
-// channels in nhwc, the block in nChw16c.
+// Vectorised pooling of f32 images, and maxima of bytes and halves. A plane is (h, w, inner): inner is 1 in
+// nchw, the channels in nhwc, the block in nChw16c.
 
 #include <cstdint>
 
@@ -22,6 +22,9 @@ struct PoolKernels {
     // The same of bytes.
     void (*max_row_u8)(const PoolPlane& plane, const uint8_t* x, uint8_t* y, int64_t oy);
     void (*max_row_i8)(const PoolPlane& plane, const int8_t* x, int8_t* y, int64_t oy);
+    // The same of f16 or bf16, whose bits of infinity are given. `columns` has memory for a row of x.
+    void (*max_row_half)(const PoolPlane& plane, const uint16_t* x, uint16_t* y, int64_t oy, int16_t infinity,
+                         int16_t* columns);
     // Turns the lowest finite number, from which other libraries start a maximum, into -infinity.
     void (*lowest_to_infinity)(float* y, int64_t n);
 };

@@ -319,6 +319,48 @@ template <class T>
     }
 }
 
+// Halves as integers of the same order, or their bits again. NaN, which a maximum ignores, becomes -infinity.
+template <class D>
+HWY_INLINE hn::Vec<D> bits_of_order(D d, hn::Vec<D> order) {
+    return hn::Xor(order, hn::And(hn::BroadcastSignBit(order), hn::Set(d, 0x7fff)));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> order_of_bits(D d, hn::Vec<D> bits, int16_t infinity) {
+    const auto is_nan = hn::Gt(hn::And(bits, hn::Set(d, 0x7fff)), hn::Set(d, infinity));
+    return hn::IfThenElse(is_nan, hn::Set(d, int16_t(~infinity)), bits_of_order(d, bits));
+}
+
+// The maximum of each column of the windows' rows, in order, and then of the columns.
+[[gnu::aligned(64)]] void max_row_of_halves(const PoolPlane& p, const uint16_t* x, uint16_t* y, int64_t oy,
+                                            int16_t infinity, int16_t* columns) {
+    const hn::ScalableTag<int16_t> full;
+    const hn::CappedTag<int16_t, 8> eight;
+    const hn::CappedTag<int16_t, 1> one;
+    const Range rows = clipped(oy, p.stride_h, p.padding_h, p.kernel_h, p.h);
+    const int64_t row_size = p.w * p.inner;
+    auto* bits = reinterpret_cast<const int16_t*>(x);
+    auto reduce_rows = [&](auto d, int64_t i) HWY_ATTR {
+        auto most = hn::Set(d, int16_t(~infinity));
+        for (int64_t row = rows.begin; row < rows.end; ++row)
+            most = hn::Max(most, order_of_bits(d, hn::LoadU(d, bits + row * row_size + i), infinity));
+        hn::StoreU(most, d, columns + i);
+    };
+    int64_t i = cover(full, row_size, [&](int64_t at) HWY_ATTR { reduce_rows(full, at); });
+    for (; i < row_size; ++i) reduce_rows(one, i);
+    for (int64_t ox = 0; ox < p.out_w; ++ox, y += p.inner) {
+        const Range window = clipped(ox, p.stride_w, p.padding_w, p.kernel_w, p.w);
+        auto reduce_columns = [&](auto d, int64_t at) HWY_ATTR {
+            auto most = hn::Set(d, int16_t(~infinity));
+            for (int64_t column = window.begin; column < window.end; ++column)
+                most = hn::Max(most, hn::LoadU(d, columns + column * p.inner + at));
+            hn::StoreU(bits_of_order(d, most), d, reinterpret_cast<int16_t*>(y) + at);
+        };
+        if (cover(full, p.inner, [&](int64_t at) HWY_ATTR { reduce_columns(full, at); })) continue;
+        if (cover(eight, p.inner, [&](int64_t at) HWY_ATTR { reduce_columns(eight, at); })) continue;
+        for (int64_t at = 0; at < p.inner; ++at) reduce_columns(one, at);
+    }
+}
+
 void lowest_to_infinity(float* y, int64_t n) {
     const hn::ScalableTag<float> d;
     const int64_t lanes = int64_t(hn::Lanes(d));
@@ -334,8 +376,8 @@ void lowest_to_infinity(float* y, int64_t n) {
         if (y[i] == lowest) y[i] = Largest::start;
 }
 
-constexpr PoolKernels kernels{pool_row<Largest>, pool_row<Total>, max_row_of_bytes<uint8_t>,
-                              max_row_of_bytes<int8_t>, lowest_to_infinity};
+constexpr PoolKernels kernels{pool_row<Largest>,        pool_row<Total>,   max_row_of_bytes<uint8_t>,
+                              max_row_of_bytes<int8_t>, max_row_of_halves, lowest_to_infinity};
 
 }  // namespace
 

@@ -186,12 +186,37 @@ void run_byte_rows(const Prepared& prepared, const Launch& launch) {
         run(kernels.max_row_i8, launch.in<int8_t>(0), launch.out<int8_t>(0));
 }
 
-// --- halves: each row of y widens the rows of x in its windows, so that images are never widened as a whole
-// ---
+// --- halves: maxima compare them as integers; for means each row of y widens the rows of x in its windows,
+// so that images are never widened as a whole ---
 
-Support supports_half_rows(const Problem& problem) {
+Support supports_halves(const Problem& problem) {
     auto& image = problem.outputs[0];
     return is_half(image.dtype) ? supports_layouts(image, problem.inputs) : Support{"only f16 and bf16"};
+}
+
+template <class Op>
+Prepared prepare_half_order(const PrepareContext& context) {
+    State state = planes_of<Op>(context.problem);
+    state.threads = context.problem.threads;
+    const int64_t row = state.plane.w * state.plane.inner;
+    return Prepared::make(state, size_t(state.threads * row) * sizeof(int16_t));
+}
+
+void run_half_order(const Prepared& prepared, const Launch& launch) {
+    constexpr int16_t f16_infinity = 0x7c00, bf16_infinity = 0x7f80;
+    auto& s = prepared.state<State>();
+    auto& p = s.plane;
+    const int64_t rows = s.g.out[0], x_row = p.w * p.inner, y_row = p.out_w * p.inner;
+    const int64_t row_cost = (x_row * p.kernel_h + y_row * p.kernel_w) / 8 + 1;
+    in_parts(std::min(launch.threads, s.threads), s.planes * rows, parallel_grain / row_cost + 1,
+             [&](int part, int64_t begin, int64_t end) {
+                 auto* columns = static_cast<int16_t*>(launch.workspace) + part * x_row;
+                 for (int64_t i = begin; i < end; ++i)
+                     cpu::pool_kernels().max_row_half(p, launch.in<uint16_t>(0) + i / rows * p.h * x_row,
+                                                      launch.out<uint16_t>(0) + i * y_row, i % rows,
+                                                      s.dtype == DType::f16 ? f16_infinity : bf16_infinity,
+                                                      columns);
+             });
 }
 
 int64_t floats_of_row(const cpu::PoolPlane& p) {
@@ -205,10 +230,9 @@ Prepared prepare_half_rows(const PrepareContext& context) {
     return Prepared::make(state, size_t(state.threads * floats_of_row(state.plane)) * sizeof(float));
 }
 
-template <bool IsMax, class H>
-void pool_half_rows(const State& s, const Launch& launch) {
+template <class H>
+void average_half_rows(const State& s, const Launch& launch) {
     auto& p = s.plane;
-    auto* row_kernel = IsMax ? cpu::pool_kernels().max_row : cpu::pool_kernels().average_row;
     const int64_t rows = s.g.out[0], x_row = p.w * p.inner, y_row = p.out_w * p.inner;
     const int64_t row_cost = y_row * p.kernel_h * p.kernel_w / 4 + p.kernel_h * x_row / 8 + 1;
     in_parts(std::min(launch.threads, s.threads), s.planes * rows, parallel_grain / row_cost + 1,
@@ -224,19 +248,16 @@ void pool_half_rows(const State& s, const Launch& launch) {
                      cpu::PoolPlane window = p;
                      window.h = last - first;
                      window.padding_h = first - top;
-                     row_kernel(window, x, y, 0);
+                     cpu::pool_kernels().average_row(window, x, y, 0);
                      cpu::floats_to_halves(y, launch.out<H>(0) + i * y_row, y_row);
                  }
              });
 }
-template <bool IsMax>
 void run_half_rows(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     dispatch_dtype(s.dtype, cpu::HalfTypes(),
-                   [&]<class H>(std::type_identity<H>) { pool_half_rows<IsMax, H>(s, launch); });
+                   [&]<class H>(std::type_identity<H>) { average_half_rows<H>(s, launch); });
 }
-template <class Op, bool IsMax>
-constexpr Algorithm half_rows{"half_rows", supports_half_rows, prepare_half_rows<Op>, run_half_rows<IsMax>};
 
 // --- means of whole planes, channels last: pieces of a plane apart, so that each thread reads the pixels
 // that it computed; the same pieces for any number of threads ---
@@ -409,9 +430,9 @@ constexpr Algorithm onednn_pool() {
 template <class Op>
 constexpr std::array max_algorithms{
     Algorithm{"simd_rows", supports_simd, prepare_simd<Op>, run_simd<true>},
+    Algorithm{"half_order", supports_halves, prepare_half_order<Op>, run_half_order},
     onednn_pool<Op, PoolKind::max>(),
     Algorithm{"byte_rows", supports_byte_rows, prepare_simd<Op>, run_byte_rows},
-    half_rows<Op, true>,
     cpu::in_f32<Cpu, Op>(),
     Algorithm{"reference", plain_layouts, prepare<Op>, run_max_reference, {.naive = true}}};
 template <class Op, bool Preferred>
@@ -423,7 +444,7 @@ constexpr std::array average_algorithms{
     Algorithm{"pieces", supports_pieces<Op>, prepare_pieces<Op>, run_pieces},
     onednn_pool<Op, PoolKind::average>(),
     average_rows<Op, false>,
-    half_rows<Op, false>,
+    Algorithm{"half_rows", supports_halves, prepare_half_rows<Op>, run_half_rows},
     cpu::in_f32<Cpu, Op>(),
     Algorithm{"reference", plain_layouts, prepare<Op>, run_average_reference, {.naive = true}}};
 template <class Op>
