@@ -48,8 +48,9 @@ void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_
 
 // The factors are numbers of bf16. The images are stored so, too, or as f32 and rounded by the algorithm.
 void expect_channels_last(std::string_view name, const ConvCase& c, DType dtype, uint32_t constant_inputs = 2,
-                          std::string_view layout_name = "nhwc") {
+                          std::string_view layout_name = "nhwc", std::string_view name_of_x = {}) {
     const Layout layout = Layout::named(layout_name);
+    const Layout layout_of_x = name_of_x.empty() ? layout : Layout::named(name_of_x);
     auto rounded = [](const Shape& shape) {
         return ops::convert(random_tensor(shape, DType::bf16), {.dtype = DType::f32});
     };
@@ -58,7 +59,7 @@ void expect_channels_last(std::string_view name, const ConvCase& c, DType dtype,
     const TensorSpec plain[] = {x.spec(), weight.spec()};
     const Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
     const Tensor bias = rounded({1, shape[1], 1, 1}), residual = rounded(shape);
-    const Tensors inputs{reordered(stored(x), layout), stored(weight), stored(bias),
+    const Tensors inputs{reordered(stored(x), layout_of_x), stored(weight), stored(bias),
                          reordered(stored(residual), layout)};
     TensorSpecs specs;
     for (auto& t : inputs) specs.push_back(t.spec());
@@ -101,6 +102,23 @@ TEST(Conv2d, MultipliesBFloat16InTiles) {
         expect_channels_last("nhwc:amx_tiles", c, DType::bf16, 2, "nchw");
         expect_channels_last("bf16:amx_tiles", c, DType::f32);
     }
+}
+
+// Lines of 16 pixels and with a rest, all numbers of planes, with and without a border.
+TEST(Conv2d, MultipliesPlanesOfBFloat16InTiles) {
+    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "no matrix instructions";
+    const ConvCase cases[] = {
+        {{2, 3, 37, 61}, {40, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}},
+        {{1, 3, 32, 32},
+         {32, 3, 3, 3},
+         {.stride = {2, 2}, .padding = {1, 1}, .activation = Activation::relu6}},
+        {{3, 1, 9, 16}, {16, 1, 5, 5}, {.activation = Activation::silu}},
+        {{1, 4, 16, 16}, {24, 4, 4, 4}, {.stride = {4, 4}}},
+        {{2, 2, 12, 7}, {33, 2, 3, 3}, {.padding = {1, 1}}},
+    };
+    for (auto& c : cases)
+        for (uint32_t constant_inputs : {0, 2})
+            expect_channels_last("amx_tiles", c, DType::bf16, constant_inputs, "nhwc", "nchw");
 }
 
 // Both windows and strides, tiles at all borders and inside, rows of several items, few and many channels.

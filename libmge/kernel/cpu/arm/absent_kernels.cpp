@@ -30,6 +30,7 @@ void finish_bf16(const Bf16Finish&, Bf16Pending&) { refuse(); }
 void add_bf16(const Bf16Sums&, bool) { refuse(); }
 void transpose_pixels(const PixelBlock&, uint16_t*, int64_t) { refuse(); }
 void pair_pixels(const PixelBlock&, uint16_t*) { refuse(); }
+void join_planes(const std::array<const uint16_t*, joined_planes>&, int64_t, uint16_t*) { refuse(); }
 
 bool has_split_products() { return false; }
 bool pack_split_rows(const SplitSource&, SplitStep*) { refuse(); }

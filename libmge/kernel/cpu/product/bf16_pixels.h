@@ -2,6 +2,7 @@
 #pragma once
 // Channels-last pixels of bf16 as the factors of products that add up over pixels (AMX).
 
+#include <array>
 #include <cstdint>
 
 namespace mge::cpu {
@@ -18,5 +19,9 @@ struct PixelBlock {
 void transpose_pixels(const PixelBlock& from, uint16_t* to, int64_t stride);
 // A weight of Bf16Sums: pairs of neighbouring pixels, those of the same two side by side.
 void pair_pixels(const PixelBlock& from, uint16_t* to);
+
+inline constexpr int64_t joined_planes = 4;
+// Pixels from planes: to[i * joined_planes + p] = planes[p][i], or 0 if a plane is null.
+void join_planes(const std::array<const uint16_t*, joined_planes>& planes, int64_t count, uint16_t* to);
 
 }  // namespace mge::cpu

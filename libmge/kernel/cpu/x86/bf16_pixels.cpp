@@ -4,6 +4,8 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+
 namespace mge::cpu {
 namespace {
 
@@ -87,6 +89,32 @@ __attribute__((target("avx512f,avx512bw"))) void pair_pixels(const PixelBlock& f
         const Pair pair = pair_at(from, i, present);
         _mm512_storeu_si512(to, pair.first);
         _mm512_storeu_si512(to + pixel_block, pair.later);
+    }
+}
+
+__attribute__((target("avx512f,avx512bw,avx512vl"))) void join_planes(
+    const std::array<const uint16_t*, joined_planes>& planes, int64_t count, uint16_t* to) {
+    // The words of 16 pixels: the first two planes', and the others'.
+    const __m512i first_half = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512i later_half = _mm512_or_si512(first_half, _mm512_set1_epi32(words / 2));
+    auto pixels = [&](size_t plane, int64_t i, __mmask16 present)
+        __attribute__((target("avx512f,avx512bw,avx512vl"))) {
+        if (!planes[plane]) return _mm512_setzero_si512();
+        return _mm512_maskz_cvtepu16_epi32(all_words, _mm256_maskz_loadu_epi16(present, planes[plane] + i));
+    };
+    auto pair = [&](size_t plane, int64_t i, __mmask16 present)
+        __attribute__((target("avx512f,avx512bw,avx512vl"))) {
+        const __m512i later = _mm512_maskz_slli_epi32(all_words, pixels(plane + 1, i, present), 16);
+        return _mm512_or_si512(pixels(plane, i, present), later);
+    };
+    for (int64_t i = 0; i < count; i += words, to += words * joined_planes) {
+        const int64_t rest = std::min(words, count - i);
+        const auto present = __mmask16((1u << rest) - 1);
+        const __m512i a = pair(0, i, present), b = pair(2, i, present);
+        const auto longs = (1u << rest) - 1;
+        _mm512_mask_storeu_epi64(to, __mmask8(longs), _mm512_permutex2var_epi32(a, first_half, b));
+        _mm512_mask_storeu_epi64(to + words * joined_planes / 2, __mmask8(longs >> 8),
+                                 _mm512_permutex2var_epi32(a, later_half, b));
     }
 }
 

@@ -206,7 +206,7 @@ void store_some(const Bf16Finish& finish, Bf16Pending& pending, int64_t most) {
 bool has_bf16_tiles() { return has_matrix_tiles(); }
 
 int64_t bf16_depth(int64_t part) {
-    constexpr int64_t most = 32, fewest = 16;
+    constexpr int64_t most = 32, fewest = 12;
     for (int64_t depth = most; depth >= fewest; depth -= 2)
         if (part % depth == 0) return depth;
     return 0;
@@ -215,7 +215,7 @@ int64_t bf16_depth(int64_t part) {
 // The processor looks ahead over some 500 operations. So vectors and matrices work at the same time only if
 // the instructions of a long product and the rows of the tile before alternate.
 void multiply_bf16(const Bf16Tile& tile, const Bf16Finish& finish, Bf16Pending& pending) {
-    constexpr int64_t long_product = 8, fewest_rows = 2;  // steps along k, and rows between two of them
+    constexpr int64_t long_product = 7, fewest_rows = 2;  // steps along k, and rows between two of them
     const int64_t steps = steps_along_k(tile);
     start_sums();
     if (steps >= long_product) {

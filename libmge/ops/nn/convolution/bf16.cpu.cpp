@@ -15,13 +15,20 @@ struct TilesConv {
     size_t weight_at() const { return (windows.workspace() + 63) / 64 * 64; }
 };
 
+// Images of a few colours, as models get them.
+bool has_planes(const Problem& p) {
+    auto& x = p.inputs[0];
+    return x.layout.is_plain() && x.shape[1] <= most_colours;
+}
+
 Support supports_forward(const Problem& p) {
     if (!cpu::has_bf16_tiles()) return {"no matrix instructions"};
-    if (Support images = has_channels_last_of_bf16(p); !images) return images;
+    const Layout x = has_planes(p) ? Layout() : Layout::named("nhwc");
+    if (Support images = has_channels_last_of_bf16(p, x); !images) return images;
     const DType y = p.outputs[0].dtype;
     if (y != DType::bf16 && y != DType::f32) return {"results of bf16 or f32 only"};
     const auto g = forward_geometry(p);
-    return g.groups == 1 ? suits_bf16(forward_convolution(g)) : Support{"one group only"};
+    return g.groups == 1 ? suits_bf16(forward_convolution(g, has_planes(p))) : Support{"one group only"};
 }
 
 Support supports_backward(const Problem& p) {
@@ -56,7 +63,7 @@ Prepared prepare_convolution(const PrepareContext& context, Bf16Convolution conv
 
 Prepared prepare_forward(const PrepareContext& context) {
     auto& p = context.problem;
-    Bf16Convolution c = forward_convolution(forward_geometry(p));
+    Bf16Convolution c = forward_convolution(forward_geometry(p), has_planes(p));
     c.finish.activation = p.as<Conv2d::Params>().activation;
     return prepare_convolution(context, std::move(c), 1);
 }

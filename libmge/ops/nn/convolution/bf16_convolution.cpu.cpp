@@ -33,7 +33,7 @@ int64_t window_part(const Bf16Convolution& c, const Bf16Part& part) {
 void join_lines(Bf16Convolution& c) {
     constexpr Pair none{0, 0}, one{1, 1};
     const bool is_whole = c.in == c.size && c.in == c.out && c.parts.size() == 1 && c.parts[0].at == none;
-    if (!is_whole || c.kernel != one || c.stride != one || c.parts[0].step != one) return;
+    if (!is_whole || c.colours || c.kernel != one || c.stride != one || c.parts[0].step != one) return;
     c.in = c.out = c.size = c.parts[0].out = {1, c.images * elements(c.in)};
     c.border = none;
     c.images = 1;
@@ -63,11 +63,12 @@ void transpose_block(const std::array<const uint16_t*, block>& rows, int64_t cou
 
 }  // namespace
 
-Bf16Convolution forward_convolution(const ConvGeometry& g) {
+Bf16Convolution forward_convolution(const ConvGeometry& g, bool is_plain) {
     const int64_t taps = elements(g.kernel);
     Bf16Convolution c{.images = g.n,
-                      .channels = g.ic,
+                      .channels = is_plain ? cpu::joined_planes : g.ic,
                       .columns = g.oc,
+                      .colours = is_plain ? g.ic : 0,
                       .in = g.in,
                       .out = g.out,
                       .border = g.padding,
@@ -90,6 +91,7 @@ std::optional<Bf16Convolution> data_gradient(const ConvGeometry& g) {
     Bf16Convolution c{.images = g.n,
                       .channels = g.oc,
                       .columns = g.ic,
+                      .colours = 0,
                       .in = g.out,
                       .out = g.in,
                       .border = {0, 0},
@@ -222,7 +224,7 @@ void Bf16Windows::pack(const Part& p, const uint16_t* weight, uint16_t* to) cons
                 const int64_t h = part.first_tap[0] + part.tap_step[0] * (tap / part.taps[1]);
                 const int64_t w = part.first_tap[1] + part.tap_step[1] * (tap % part.taps[1]);
                 const uint16_t* x = weight + column * c_.column_stride + h * c_.kernel[1] + w;
-                for (int64_t c = 0; c < c_.channels; ++c) {
+                for (int64_t c = 0; c < x_channels(); ++c) {
                     const int64_t at = tap * c_.channels + c;
                     y[at / 2 * 2 * block + at % 2] = x[c * c_.channel_stride];
                 }
@@ -270,6 +272,16 @@ void Bf16Windows::pack(const uint16_t* weight, uint16_t* to) const {
     });
 }
 
+void Bf16Windows::copy_line(const uint16_t* x, int64_t line, uint16_t* to) const {
+    if (!c_.colours) {
+        const int64_t elements = c_.in[1] * c_.channels;
+        return void(std::copy_n(x + line * elements, elements, to));
+    }
+    std::array<const uint16_t*, cpu::joined_planes> lines{};
+    for (int64_t c = 0; c < c_.colours; ++c) lines[size_t(c)] = x + (c * c_.in[0] + line) * c_.in[1];
+    cpu::join_planes(lines, c_.in[1], to);
+}
+
 void Bf16Windows::copy_with_border(int threads, const uint16_t* x, uint16_t* to) const {
     const int64_t line = c_.size[1] * c_.channels, left = c_.border[1] * c_.channels;
     const int64_t inner = c_.in[1] * c_.channels;
@@ -283,7 +295,7 @@ void Bf16Windows::copy_with_border(int threads, const uint16_t* x, uint16_t* to)
                 continue;
             }
             std::fill_n(y, left, uint16_t(0));
-            std::copy_n(x + h * inner, inner, y + left);
+            copy_line(x, h, y + left);
             std::fill(y + left + inner, y + line, uint16_t(0));
         }
     });
@@ -322,7 +334,7 @@ void Bf16Windows::run(const Part& p, const Operands& o, const float* bias, const
     auto& product = p.products[images.count == p.images ? 0 : 1];
     const uint16_t* x = nullptr;
     for (int64_t i = 0; i < images.count; ++i) {
-        x = o.x + (images.first + i) * elements(c_.in) * c_.channels;
+        x = o.x + (images.first + i) * elements(c_.in) * x_channels();
         if (is_copied()) copy_with_border(images.threads, x, copy);
         if (is_copied()) x = copy;
         if (p.is_gathered) gather(images.threads, p, x, gathered + i * p.pixels() * product.k());

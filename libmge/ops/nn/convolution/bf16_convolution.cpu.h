@@ -4,7 +4,8 @@
 // (kernel/cpu/product/bf16_product.h). A row of the product is a pixel of y, whose window is read where it
 // is: the pixels under a line of the window are contiguous. An image that needs a border is copied first.
 // Where lines of y are so short that most of the matrices would be empty, the rows of all pixels are
-// gathered, and those of several images if one has few.
+// gathered, and those of several images if one has few. A plain image of a few colours is copied as pixels of
+// four channels.
 //
 // The gradient of the image is such a convolution of dy. If windows step over pixels, it is one for each
 // combination of pixels in a step, since each meets other elements of the window. An infinity in dy or in the
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "libmge/kernel/algorithm.h"
+#include "libmge/kernel/cpu/product/bf16_pixels.h"
 #include "libmge/kernel/cpu/product/bf16_product.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 
@@ -30,7 +32,8 @@ struct Bf16Part {
 };
 
 struct Bf16Convolution {
-    int64_t images, channels, columns;  // the channels of x and of y
+    int64_t images, channels, columns;  // the channels of x, or of its copy, and of y
+    int64_t colours;                    // the planes of a plain x; 0: x is channels-last
     Pair in, out;                       // pixels of x and of y
     Pair border, size;                  // zeros before x, and the size of x with its border
     Pair stride, dilation;
@@ -42,8 +45,9 @@ struct Bf16Convolution {
     int threads;
 };
 
-// `padding` on both sides.
-Bf16Convolution forward_convolution(const ConvGeometry& geometry);
+inline constexpr int64_t most_colours = cpu::joined_planes;
+// `padding` on both sides. A plain x has at most most_colours channels.
+Bf16Convolution forward_convolution(const ConvGeometry& geometry, bool is_plain);
 // Returns nullopt if both dilation and stride exceed 1 along an axis.
 std::optional<Bf16Convolution> data_gradient(const ConvGeometry& geometry);
 
@@ -91,12 +95,14 @@ private:
         int threads;
         std::byte* memory;
     };
+    void copy_line(const uint16_t* x, int64_t line, uint16_t* to) const;
     void copy_with_border(int threads, const uint16_t* x, uint16_t* to) const;
     void gather(int threads, const Part& part, const uint16_t* x, uint16_t* to) const;
     void scatter(const Part& part, const std::byte* rows, std::byte* y) const;
     void run(const Part& part, const Operands& operands, const float* bias, const Images& images) const;
 
-    bool is_copied() const { return c_.size != c_.in; }
+    int64_t x_channels() const { return c_.colours ? c_.colours : c_.channels; }
+    bool is_copied() const { return c_.colours || c_.size != c_.in; }
     size_t bias_bytes() const;
     size_t image_bytes() const;
     size_t gathered_bytes() const;

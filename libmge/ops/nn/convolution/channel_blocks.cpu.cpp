@@ -28,10 +28,10 @@ Support has_constant_weights_of_f32(const Problem& p) {
     return supported;
 }
 
-Support has_channels_last_of_bf16(const Problem& p) {
+Support has_channels_last_of_bf16(const Problem& p, const Layout& layout_of_x) {
     const Layout nhwc = Layout::named("nhwc");
     auto &x = p.inputs[0], &weight = p.inputs[1], &y = p.outputs[0];
-    if (x.layout != nhwc || y.layout != nhwc) return {"images in the layout nhwc only"};
+    if (x.layout != layout_of_x || y.layout != nhwc) return {"images in the layout nhwc only"};
     if (p.has_input(3) && p.inputs[3].layout != nhwc) return {"a residual in another layout"};
     if (x.numel() == 0 || y.numel() == 0) return {"an empty image"};
     if (x.dtype != DType::bf16 || weight.dtype != DType::bf16) return {"bf16 factors only"};

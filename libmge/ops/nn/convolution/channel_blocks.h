@@ -25,9 +25,9 @@ bool has_fast_library();
 Support is_of_f32(const Problem& problem);
 // The same, and weights that are no constants or not plain.
 Support has_constant_weights_of_f32(const Problem& problem);
-// Refuses images and a residual that are not in nhwc, empty images, factors of other dtypes than bf16, a bias
-// and a residual of another dtype than y, and weights that are not plain.
-Support has_channels_last_of_bf16(const Problem& problem);
+// Refuses an x in another layout, other images that are not in nhwc, empty images, factors of other dtypes
+// than bf16, a bias and a residual of another dtype than y, and weights that are not plain.
+Support has_channels_last_of_bf16(const Problem& problem, const Layout& layout_of_x = Layout::named("nhwc"));
 // Refuses a convolution whose images and residual are not in channel_blocks(), or whose activation changes
 // the padding zeros in the last block of y.
 Support uses_channel_blocks(const Problem& problem);
