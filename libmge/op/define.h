@@ -7,7 +7,9 @@
 //
 // A struct that lacks a member does not compile; one without `gradient` must have `stops_gradient = true`.
 
+#include <algorithm>
 #include <concepts>
+#include <cstring>
 
 #include "libmge/op/apply.h"
 #include "libmge/op/op.h"
@@ -136,11 +138,22 @@ constexpr void add_facts(OpInfo& info) {
     if constexpr (HasAutocast<O>) info.autocast = O::autocast;
 }
 
+// Numbers are equal if their bits are: NaN to itself, but 0 not to -0, with which an operator may compute
+// something else.
+template <class T>
+bool is_same_param(const T& a, const T& b) {
+    if constexpr (std::is_floating_point_v<T>)
+        return std::memcmp(&a, &b, sizeof a) == 0;
+    else if constexpr (std::is_same_v<T, FloatList>)
+        return std::ranges::equal(a, b, is_same_param<double>);
+    else
+        return a == b;
+}
 template <class O>
 bool are_equal_params(const void* a, const void* b) {
     auto &x = *static_cast<const typename O::Params*>(a), &y = *static_cast<const typename O::Params*>(b);
     return std::apply(
-        [&](auto... f) { return ((x.*(decltype(f)::member) == y.*(decltype(f)::member)) && ...); },
+        [&](auto... f) { return (is_same_param(x.*(decltype(f)::member), y.*(decltype(f)::member)) && ...); },
         O::fields);
 }
 template <class O>

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "libmge/mge.h"
@@ -22,6 +23,17 @@ TEST(Apply, ConcatenatesAndReshapes) {
     Tensor column = ops::reshape(joined, {.shape = {-1, 1}});
     EXPECT_EQ(column.shape(), (Shape{3, 1}));
     EXPECT_EQ(column.data(), joined.data());
+}
+
+TEST(Apply, DistinguishesZerosInParameters) {
+    for (double zero : {-0.0, 0.0, -0.0}) {
+        Tensor full = ops::full({.shape = {1}, .value = zero});
+        EXPECT_EQ(std::signbit(*full.data<float>()), std::signbit(zero));
+    }
+    EXPECT_EQ(values_of(ops::full({.shape = {1}, .value = 0.0}))[0], 0.f);
+    const ops::Full::Params nan{.shape = {1}, .value = std::nan("")}, same = nan;
+    EXPECT_TRUE(ops::Full::info.params.equal(&nan, &same));
+    EXPECT_EQ(ops::Full::info.params.hash(&nan), ops::Full::info.params.hash(&same));
 }
 
 TEST(Apply, ReadsHostValuesOfATarget) {
