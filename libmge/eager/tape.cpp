@@ -27,7 +27,7 @@ constexpr int max_tapes = 64;
 
 // TensorImpl::tape_node packs recorder, node number and output index.
 constexpr int output_bits = 12, number_bits = 40;
-constexpr uint64_t output_mask = (uint64_t(1) << output_bits) - 1;
+constexpr uint64_t outputs_of_node = uint64_t(1) << output_bits, output_mask = outputs_of_node - 1;
 constexpr int recorder_count = 1 << (64 - output_bits - number_bits);
 
 // A number is reused only when no value can carry it any more, so stale tape_node entries are harmless.
@@ -176,6 +176,28 @@ struct Recorder final : Interpreter {
         output.impl()->tracked_by = tapes;
         output.impl()->tape_node = note(node, index);
     }
+    // Marks the results of the next node. Returns false if none can have a gradient.
+    bool mark_results(std::span<const Tensor> outputs, uint64_t tapes) const {
+        bool any = false;
+        for (size_t i = 0; i < outputs.size(); ++i) {
+            if (!outputs[i] || !is_float(outputs[i].dtype())) continue;
+            any = true;
+            mark(outputs[i], tapes, nodes.next() + i / outputs_of_node, i % outputs_of_node);
+        }
+        return any;
+    }
+    // Returns the node of an operator with so many outputs. Those that it cannot number belong to nodes after
+    // it.
+    TapeNode& push_results(size_t outputs, uint64_t tapes) {
+        TapeNode& node = push(tapes);
+        node.grad_count = uint32_t(outputs);
+        for (size_t first = outputs_of_node; first < outputs; first += outputs_of_node) {
+            TapeNode& more = push(tapes);
+            more.continues = uint32_t(first / outputs_of_node);
+            more.grad_count = uint32_t(std::min(outputs - first, outputs_of_node));
+        }
+        return node;
+    }
 
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
         Tensors outputs = below().apply(op, params, inputs);
@@ -191,19 +213,11 @@ struct Recorder final : Interpreter {
 
     void record(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                 std::span<const Tensor> outputs, uint64_t tapes) {
-        bool any = false;
-        uint64_t number_of_node = nodes.next();
-        for (size_t i = 0; i < outputs.size(); ++i) {
-            if (!outputs[i] || !is_float(outputs[i].dtype())) continue;
-            any = true;
-            mark(outputs[i], tapes, number_of_node, i);
-        }
-        if (!any) return;
-        TapeNode& node = push(tapes);
+        if (!mark_results(outputs, tapes)) return;
+        TapeNode& node = push_results(outputs.size(), tapes);
         node.op = &op;
         if (!op.fields.empty()) node.params = op.params.copy(params);
         node.set_tensors(inputs, outputs);
-        node.grad_count = uint16_t(outputs.size());
         bool may_be_written = is_any_written_elsewhere();
         auto bytes = concrete_bytes(node);
         if (bytes && (may_be_written || *bytes >= bytes_worth_dropping)) [[unlikely]]
@@ -330,6 +344,7 @@ public:
             if (follows(y)) is_reached[Recorder::node_of(y) - first_] = true;
         for (uint64_t number = last_; number-- > first_;) {
             if (!is_reached[number - first_]) continue;
+            is_reached[number - recorder_.nodes[number].continues - first_] = true;
             for (auto& input : recorder_.nodes[number].inputs()) {
                 if (!follows(input)) continue;
                 uint64_t source = Recorder::node_of(input);
@@ -380,7 +395,7 @@ private:
         for (const Tensor* value = &y; follows(*value);) {
             uint64_t number = Recorder::node_of(*value);
             TapeNode& node = recorder_.nodes[number];
-            if (node.op || node.custom) return;
+            if (node.op || node.custom || node.continues) return;
             unused_.push_back(number);
             if (!node.input_count) return;
             value = &node.inputs()[0];
@@ -402,6 +417,7 @@ private:
         Buffer grads(node.grad_count);
         arrived_.take(number, grads.span());
         if (leaf_grad) *leaf_grad = grads.span()[0];
+        if (node.continues) return pass_on(number, node, grads.span());
         if (!node.op && !node.custom) {
             if (inputs) hand_on(node, 0, grads.span()[0]);
             return;
@@ -410,6 +426,12 @@ private:
         // The rule may have added nodes of older tapes, but nodes never move.
         for (size_t i = 0; i < inputs && i < input_grads.size(); ++i)
             if (input_grads[i]) hand_on(node, i, input_grads[i]);
+    }
+
+    void pass_on(uint64_t number, const TapeNode& node, std::span<const Tensor> grads) {
+        for (size_t i = 0; i < grads.size(); ++i)
+            if (grads[i])
+                arrived_.add(number - node.continues, node.continues * outputs_of_node + i, grads[i]);
     }
 
     void hand_on(TapeNode& node, size_t input, const Tensor& grad) {
@@ -580,13 +602,10 @@ Tensors record_custom(std::span<const Tensor> inputs, std::span<const Tensor> ou
     for (size_t i = 0; i < outputs.size(); ++i) handles[i] = fresh_handle(outputs[i]);
     uint64_t tapes = recorder.followers(inputs);
     if (!tapes) return handles;
-    uint64_t number = recorder.nodes.next();
-    TapeNode& node = recorder.push(tapes);
+    recorder.mark_results(handles, tapes);
+    TapeNode& node = recorder.push_results(handles.size(), tapes);
     node.custom = std::move(gradient);
     node.set_tensors(inputs, {});
-    node.grad_count = uint16_t(outputs.size());
-    for (size_t i = 0; i < handles.size(); ++i)
-        if (is_float(handles[i].dtype())) recorder.mark(handles[i], tapes, number, i);
     return handles;
 }
 

@@ -6,8 +6,8 @@
 namespace mge {
 
 void TapeNode::set_tensors(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-    input_count = uint16_t(inputs.size());
-    output_count = uint16_t(outputs.size());
+    input_count = uint32_t(inputs.size());
+    output_count = uint32_t(outputs.size());
     if (inputs.size() + outputs.size() > few.size()) many.resize(inputs.size() + outputs.size());
     auto target = tensors();
     for (size_t i = 0; i < inputs.size(); ++i) target[i] = inputs[i];
@@ -21,7 +21,7 @@ void TapeNode::forget() {
     params.reset();
     custom.reset();
     op = nullptr;
-    input_count = output_count = 0;
+    input_count = output_count = continues = 0;
 }
 
 TapeNode& TapeNodes::push() {

@@ -14,15 +14,17 @@
 
 namespace mge {
 
-// An applied operator, a custom computation (null op, `custom` set), or a handle made by Tape::attach (both
-// null; one input if another tape followed the value).
+// An applied operator, a custom computation (null op, `custom` set), a handle made by Tape::attach (both
+// null; one input if another tape followed the value), or further outputs of an earlier node (`continues`
+// set).
 struct TapeNode {
     const OpInfo* op = nullptr;
     uint64_t tapes = 0;  // one bit per tape that has this node; 0: freed
     std::shared_ptr<const void> params;
     std::shared_ptr<CustomGradient> custom;
-    uint16_t input_count = 0, output_count = 0;
-    uint16_t grad_count = 1;    // outputs that can receive gradients; custom computations store no outputs
+    uint32_t input_count = 0, output_count = 0;
+    uint32_t grad_count = 1;    // outputs that can receive gradients; custom computations store no outputs
+    uint32_t continues = 0;     // how many nodes before is the one whose outputs these are
     std::array<Tensor, 3> few;  // inputs, then outputs
     std::vector<Tensor> many;   // replaces `few` if there are more
 

@@ -48,6 +48,50 @@ private:
     std::vector<bool>& needed_;
 };
 
+// More outputs than a node of the tape can number, and more operands than 16 bits count.
+TEST(Tape, FollowsThousandsOfOutputs) {
+    for (int64_t count : {4096, 4097, 10000}) {
+        Tape tape;
+        Tensor x = tape.attach(vector_of(std::vector<float>(size_t(count), 1))),
+               y = tape.attach(vector_of({3}));
+        tape.start();
+        Tensors parts = ops::split(x, {.axis = 0, .sizes = IntList(size_t(count), 1)});
+        std::array<Tensor, 2> results{ops::mul(parts.back(), y), parts[0]};
+        EXPECT_THAT(tape.arrival_order(results), ElementsAre(1, 0));
+        Tensors grads = tape.backward(results, {});
+        std::vector<float> expected(size_t(count), 0);
+        expected.front() = 1;
+        expected.back() = 3;
+        EXPECT_EQ(values_of(grads[0]), expected);
+        EXPECT_THAT(values_of(grads[1]), ElementsAre(1));
+    }
+}
+
+TEST(Tape, FollowsThousandsOfOperands) {
+    Tape tape;
+    Tensor x = tape.attach(vector_of({1}));
+    tape.start();
+    Tensors operands(65536, vector_of({0}));
+    operands.push_back(x);
+    std::array<Tensor, 1> y{ops::concat(operands)};
+    EXPECT_THAT(values_of(tape.backward(y, {})[0]), ElementsAre(1));
+}
+
+TEST(Tape, ChainsCustomRulesOfThousandsOfOutputs) {
+    class Last final : public CustomGradient {
+    public:
+        Tensors backward(std::span<const Tensor> grads, std::span<const bool>) override {
+            return {grads.back()};
+        }
+    };
+    Tape tape;
+    Tensor x = tape.attach(vector_of({1}));
+    tape.start();
+    Tensors handles = record_custom({&x, 1}, Tensors(9000, vector_of({5})), std::make_shared<Last>());
+    std::array<Tensor, 1> y{ops::mul(handles.back(), vector_of({2}))};
+    EXPECT_THAT(values_of(tape.backward(y, {})[0]), ElementsAre(2));
+}
+
 TEST(Tape, PassesWantedGradientsToCustomRules) {
     Tape tape;
     Tensor x = vector_of({1}), w = tape.attach(vector_of({2})), b = vector_of({3});
