@@ -54,6 +54,7 @@ void Trace::begin(std::span<const Tensor> arguments, std::shared_ptr<StepObserve
     if (!recorded_) {
         variables_.clear();
         steps_.clear();
+        kept_values_.clear();
         segments_.clear();
         argument_count_ = arguments.size();
     } else if (arguments.size() != argument_count_) {

@@ -217,6 +217,23 @@ TEST(Trace, ChecksKeptValuesInItsGraph) {
     }
 }
 
+TEST(Trace, ForgetsKeptValuesOfACallThatFailed) {
+    Trace trace(TraceOptions{.capture_as_const = true});
+    auto failing = [](const Tensor& x) {
+        Tensor y = x;
+        for (int i = 0; i < 6; ++i) y = ops::exp(y);
+        Trace::keep_value(ops::shape_of(y, {.axis = 0}), "the size is fixed");
+        throw UserError("no result");
+        return y;
+    };
+    EXPECT_THROW(call(trace, failing, vector_of({1, 1})), UserError);
+    call(
+        trace, [](const Tensor& x) { return ops::neg(x); }, vector_of({1, 1}));
+    Executable checked(trace.graph({}, true), {});
+    Tensor longer = vector_of({5, 6, 7});
+    EXPECT_THAT(values_of(checked.run({&longer, 1})[0]), ElementsAre(-5, -6, -7));
+}
+
 TEST(Trace, ChecksKeptLengthsThatDependOnTheArguments) {
     Trace trace(TraceOptions{.capture_as_const = true});
     call(
