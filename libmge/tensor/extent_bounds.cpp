@@ -10,9 +10,11 @@ namespace mge {
 namespace {
 
 using Wide = __int128;
+// An expanded product of n different atoms has 2^n products.
+constexpr size_t most_expanded = 1024;
 constexpr int64_t no_bound = Extent::least_number;
-// Replacements of functions within functions.
-constexpr int deepest_replacement = 4;
+// Replacements of functions within functions. A sum of many functions has more of them than can be tried.
+constexpr int deepest_replacement = 4, most_replacements = 4681;  // all of a sum of four functions
 
 ExtentTerms with_least_values_apart(const ExtentTerms& terms) {
     ExtentTerms result;
@@ -25,6 +27,7 @@ ExtentTerms with_least_values_apart(const ExtentTerms& terms) {
                 add_term(next, multiplied(factors, {atom}), k);
                 if (has_least) add_term(next, factors, Wide(k) * atom->bounds.lower);
             }
+            if (next.size() > most_expanded) throw Undecidable("a product has too many factors");
             expanded = std::move(next);
         }
         for (auto& [factors, k] : expanded) add_term(result, factors, k);
@@ -61,25 +64,30 @@ int64_t least_of_sum(const ExtentTerms& terms) {
     return int64_t(std::clamp<Wide>(least, no_bound, ExtentBounds::unbounded));
 }
 
-int64_t least_with_replacements(const ExtentTerms& terms, int depth);
+// How far the search may go.
+struct Effort {
+    int depth, replacements;
+};
+
+int64_t least_with_replacements(const ExtentTerms& terms, const Effort& left);
 
 // scale * (terms without `atom`) + coefficient * replacement, a lower bound of scale * terms.
 int64_t least_with(const ExtentTerms& terms, const ExtentAtom* atom, int64_t scale, const Extent& replacement,
-                   int depth) {
+                   const Effort& left) {
     ExtentTerms replaced;
     int64_t coefficient = terms.at({atom});
     for (auto& [product, k] : terms)
         if (product != ExtentProduct{atom}) add_term(replaced, product, Wide(k) * scale);
     for (auto& [product, k] : terms_of(replacement)) add_term(replaced, product, Wide(k) * coefficient);
-    int64_t least = least_with_replacements(replaced, depth + 1);
+    int64_t least = least_with_replacements(replaced, left);
     if (least == no_bound || scale == 1) return least;
     return least / scale + (least % scale > 0);
 }
 
-int64_t least_without(const ExtentTerms& terms, const ExtentAtom* atom, int depth) {
+int64_t least_without(const ExtentTerms& terms, const ExtentAtom* atom, const Effort& left) {
     bool is_added = terms.at({atom}) > 0;
     auto with = [&](const Extent& replacement, int64_t scale = 1) {
-        return least_with(terms, atom, scale, replacement, depth);
+        return least_with(terms, atom, scale, replacement, left);
     };
     switch (atom->kind) {
         case ExtentAtom::Kind::symbol:
@@ -95,11 +103,18 @@ int64_t least_without(const ExtentTerms& terms, const ExtentAtom* atom, int dept
     return no_bound;
 }
 
-int64_t least_with_replacements(const ExtentTerms& terms, int depth) {
+int64_t least_with_replacements(const ExtentTerms& terms, const Effort& left) {
     int64_t least = least_of_sum(terms);
-    if (depth == deepest_replacement) return least;
-    for (auto& [product, k] : terms)
-        if (product.size() == 1) least = std::max(least, least_without(terms, product[0], depth));
+    auto is_function = [](auto& term) {
+        return term.first.size() == 1 && term.first[0]->kind != ExtentAtom::Kind::symbol;
+    };
+    const auto functions = int(std::ranges::count_if(terms, is_function));
+    if (functions == 0 || left.depth == 0) return least;
+    // Each function has up to two replacements.
+    const Effort of_each{left.depth - 1, (left.replacements - 1) / (2 * functions)};
+    if (of_each.replacements == 0) return least;
+    for (auto& term : terms)
+        if (is_function(term)) least = std::max(least, least_without(terms, term.first[0], of_each));
     return least;
 }
 
@@ -107,9 +122,9 @@ int64_t least_with_replacements(const ExtentTerms& terms, int depth) {
 
 int64_t least_value(const ExtentTerms& terms) {
     try {
-        return least_with_replacements(terms, 0);
+        return least_with_replacements(terms, {deepest_replacement, most_replacements});
     } catch (const UserError&) {
-        return no_bound;  // a coefficient is out of the range of extents
+        return no_bound;  // a coefficient is out of the range of extents, or a product is too long
     }
 }
 

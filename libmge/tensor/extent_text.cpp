@@ -24,6 +24,13 @@ std::string product_text(const ExtentProduct& product) {
 // Deeper nesting than any tool writes.
 constexpr int deepest_extent_text = 64;
 constexpr int64_t largest_exponent = 8;
+// Larger forms, which a short text like ((s**8)**8)**8 may have, would take too long.
+constexpr size_t most_products = 64, most_factors = 64;
+
+bool is_small(const Extent& extent) {
+    const ExtentTerms terms = terms_of(extent);
+    return terms.size() <= most_products && (terms.empty() || terms.begin()->first.size() <= most_factors);
+}
 
 // sum := product (('+' | '-') product)*
 // product := factor (('*' | '//' | '%') factor)*
@@ -64,7 +71,7 @@ private:
             bool is_added = take("+");
             if (!is_added) take("-");
             auto term = product();
-            if (!term) return std::nullopt;
+            if (!term || !is_small(*result)) return std::nullopt;
             result = is_added ? *result + *term : *result - *term;
         }
         --depth_;
@@ -77,7 +84,7 @@ private:
             bool is_quotient = take("//"), is_rest = !is_quotient && take("%");
             if (!is_quotient && !is_rest && !take("*")) return result;
             auto other = factor();
-            if (!other) return std::nullopt;
+            if (!other || !is_small(*result) || !is_small(*other)) return std::nullopt;
             result = is_quotient ? floor_div(*result, *other) : is_rest ? *result % *other : *result * *other;
         }
         return result;
@@ -97,7 +104,10 @@ private:
             Result exponent = number();
             if (!exponent || exponent->number() > largest_exponent) return std::nullopt;
             Extent power = 1;
-            for (int64_t i = 0; i < exponent->number(); ++i) power *= *base;
+            for (int64_t i = 0; i < exponent->number(); ++i) {
+                if (!is_small(*base) || !is_small(power)) return std::nullopt;
+                power *= *base;
+            }
             base = power;
         }
         return *base * sign;

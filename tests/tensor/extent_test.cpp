@@ -236,6 +236,27 @@ TEST(Extent, EvaluationCommutesWithArithmetic) {
     }
 }
 
+// Names in model files are read as forms, and a short one must not take minutes.
+TEST(Extent, LongFormsAreNoForms) {
+    for (auto* large : {"((((s**8)**8)**8)**8)**8", "(a+b+c+d+e+f+g+h)**8", "(s**8)**8*s**8*s"})
+        EXPECT_FALSE(parse_extent(large)) << large;
+    std::string sum = "s0";
+    for (int i = 1; i < 5000; ++i) sum += text(" + s", i);
+    EXPECT_FALSE(parse_extent(sum));
+    EXPECT_TRUE(parse_extent("(s**8)**8"));
+}
+
+TEST(Extent, BoundsOfLongFormsAreFoundSoon) {
+    std::string sum = "min(a0, b0)", product = "a0";
+    for (int i = 1; i < 30; ++i) {
+        sum += text(" + min(a", i, ", b", i, ')');
+        product += text(" * a", i);
+    }
+    EXPECT_EQ(parse_extent(sum, at_least_1)->lower(), 30);
+    EXPECT_EQ(parse_extent(text("max(1, ", sum, ")"), at_least_1)->lower(), 30);
+    EXPECT_LE(parse_extent(product, at_least_1)->lower(), 1);
+}
+
 TEST(Extent, ChildrenOfForkMakeThemWhileOthersDo) {
     Extent::symbol("n");  // the first one registers the handlers of fork()
     std::atomic<bool> is_done = false;
