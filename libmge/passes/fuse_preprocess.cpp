@@ -60,6 +60,25 @@ struct Prefix {
     bool is_image() const { return is_float && order == (channels_last ? from_channels_last : unchanged); }
 };
 
+// The numbers of a preprocess, in double.
+struct MeanAndScale {
+    double mean, scale;
+};
+MeanAndScale mean_and_scale(const Prefix& prefix, size_t channel) {
+    auto [a, b] = prefix.channels[channel];
+    bool is_padding = channel >= prefix.input_channels;
+    return {0 - (is_padding ? b : b / a), is_padding ? 1 : a};  // never −0
+}
+
+// As f32, the mean must not overflow, and the scale must keep its digits.
+bool has_numbers_of_f32(const Prefix& prefix) {
+    for (size_t c = 0; c < prefix.channels.size(); ++c) {
+        auto [mean, scale] = mean_and_scale(prefix, c);
+        if (!std::isfinite(float(mean)) || !std::isnormal(float(scale))) return false;
+    }
+    return true;
+}
+
 // The one value that a tensor is full of.
 std::optional<double> uniform_value(const Graph& graph, ValueId id) {
     auto& value = graph.value(id);
@@ -131,7 +150,7 @@ public:
             if (!graph_.value(node.outputs[0]).spec.shape.is_known() || !take(prefix, node, value)) break;
             prefix.steps.push_back(id);
             value = node.outputs[0];
-            if (prefix.is_image()) longest = prefix;
+            if (prefix.is_image() && has_numbers_of_f32(prefix)) longest = prefix;
         }
         return longest;
     }
@@ -217,10 +236,9 @@ Tensor vector_of(const std::vector<float>& values) {
 void emit(Rewrite& rewrite, ValueId input, const Prefix& prefix) {
     std::vector<float> mean, scale;
     for (size_t c = 0; c < prefix.channels.size(); ++c) {
-        auto [a, b] = prefix.channels[c];
-        bool is_padding = c >= prefix.input_channels;
-        mean.push_back(float(0 - (is_padding ? b : b / a)));  // never −0
-        scale.push_back(float(is_padding ? 1 : a));
+        auto numbers = mean_and_scale(prefix, c);
+        mean.push_back(float(numbers.mean));
+        scale.push_back(float(numbers.scale));
     }
     auto params = std::make_shared<ops::Preprocess::Params>(ops::Preprocess::Params{prefix.channels_last});
     auto& last = rewrite.source().node(prefix.steps.back());

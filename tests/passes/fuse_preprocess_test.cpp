@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
@@ -106,6 +108,24 @@ TEST(FusePreprocess, KeepsOtherOperators) {
         return Tensors{to_planes(ops::pad(to_float(x[0]), {.before = {0, 1, 0, 0}, .after = {0, 0, 0, 1}}))};
     });
     expect_kept(f32({2, 4, 5, 3}), [](const Tensors& x) { return Tensors{to_planes(x[0])}; });
+}
+
+// As one preprocess it would have an infinite mean, or a scale of zero.
+TEST(FusePreprocess, StopsBeforeNumbersBeyondF32) {
+    auto scaled = [](std::vector<float> factors, float summand) {
+        return [=](const Tensors& x) {
+            Tensor y = to_planes(to_float(x[0]));
+            for (float factor : factors) y = ops::mul(y, constant({1}, {factor}));
+            return Tensors{ops::add(y, constant({1}, {summand}))};
+        };
+    };
+    for (auto& [factors, summand] :
+         {std::pair(std::vector{1e-30f}, 1e10f), std::pair(std::vector{1e-25f, 1e-25f}, 1.f)}) {
+        Graph graph = record({camera()}, scaled(factors, summand));
+        Tensor x = tensor_from_host(camera(), std::vector<uint8_t>(2 * 6 * 5 * 3, 7).data());
+        Tensor y = Executable(graph, {}).run({&x, 1})[0];
+        EXPECT_EQ(*y.data<float>(), summand);
+    }
 }
 
 TEST(FusePreprocess, FollowsAWarpedImage) {
