@@ -167,6 +167,24 @@ TEST(ForceOutputDynamicAlloc, TransfersOutputs) {
     EXPECT_EQ(program->steps().size(), Program::compile(chain(), plain())->steps().size());
 }
 
+TEST(ForceOutputDynamicAlloc, TimesStepsWithoutARun) {
+    CompileOptions o = plain();
+    o.force_output_dynamic_alloc = true;
+    auto context = context_with(Program::compile(chain(), o), ramp(large));
+    EXPECT_EQ(context->time_steps().size(), 9u);
+    Tensor first = context->output(0), copy = context->copy_output(0);
+    std::memset(context->input(0), 0, large.numel() * sizeof(float));
+    context->time_steps();
+    expect_equal(first, copy);
+}
+
+TEST(UserSpecifiedMemory, NoStepsAreTimedWithoutIt) {
+    CompileOptions o = plain();
+    o.force_output_use_user_specified_memory = true;
+    auto context = context_with(Program::compile(chain(), o), ramp(large));
+    EXPECT_THROW(context->time_steps(), UserError);
+}
+
 TEST(AllocateStaticMem, AllocatesArenaWhileCompiling) {
     auto& cpu = device({});
     CompileOptions o = plain();

@@ -293,7 +293,9 @@ std::vector<double> CompiledContext::time_steps() {
     using Clock = std::chrono::steady_clock;
     HeldTurn turn(turn_);
     HeldArenas arenas(arenas_);
+    if (mode_ == &CompiledContext::refuse_run) refuse_run();
     if (late_.copies) late_.copies->interrupt();
+    if (parts_.options.force_output_dynamic_alloc) renew_outputs();
     std::vector<double> times;
     times.reserve(code_.instructions.size());
     if (!lifetimes_.empty()) forget_blocks();
