@@ -3,7 +3,8 @@
 // of going through memory: a `fused_elementwise`, or a `fused_region` if it also contains other operators. A
 // node fuses the producer of an input if that value has no other readers and the shape of the result (a
 // smaller one would be recomputed for every position to which it is broadcast). Scalar constants become part
-// of the program.
+// of the program. A half that is widened for several elementwise readers is widened by each of them, because
+// reading it takes half of the time of reading the float.
 //
 // A region may end with a reduction, and may contain a transposition wherever an elementwise operator reads
 // its result: later operators then read along other axes. If a switch requests these, they are fused wherever
@@ -14,11 +15,13 @@
 // region (passes/region.h) has collected so far.
 
 #include <algorithm>
+#include <iterator>
 
 #include "libmge/base/log.h"
 #include "libmge/graph/node_problem.h"
 #include "libmge/graph/readers.h"
 #include "libmge/graph/rewrite.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/fused/fused_region.h"
 #include "libmge/ops/shape/image.h"
 #include "libmge/ops/shape/layout/transpose.h"
@@ -103,6 +106,10 @@ double number_in(const Tensor& scalar) {
     return scalar.dtype() == DType::f32 ? double(*scalar.data<float>()) : double(*scalar.data<int32_t>());
 }
 
+bool has_halves(const Graph& graph) {
+    return std::ranges::any_of(graph.values(), [](auto& value) { return is_half(value.spec.dtype); });
+}
+
 class Fuser {
 public:
     Fuser(const Graph& graph, const PassOptions& options) : Fuser(graph, options, options.switches) {}
@@ -114,9 +121,9 @@ public:
         for (size_t i = 0; i < graph_.nodes().size(); ++i) {
             auto& node = graph_.node(NodeId(i));
             auto* region = node.outputs.empty() ? nullptr : &region_of(node);
-            if (!region || (region->nodes.size() == 1 && !region->is_absorbed))
+            if (!region || (region->nodes.size() == 1 && !region->is_absorbed()))
                 rewrite_.copy(NodeId(i));
-            else if (!region->is_absorbed)
+            else if (!region->is_absorbed())
                 emit(region->nodes);
         }
         return rewrite_.finish();
@@ -128,6 +135,7 @@ private:
           shapes_(graph, options),
           fixed_shapes_(options.fixed_shapes),
           uses_(graph.use_counts()),
+          readers_(has_halves(graph) ? readers_of_values(graph) : std::vector<std::vector<NodeId>>{}),
           rewrite_(graph),
           regions_(graph.values().size()),
           transposes_(fusion_policy(o.fuse_transposes, o.fuse_elementwise, 1)),
@@ -139,7 +147,8 @@ private:
     // The nodes, in order, that become one step, which computes a value; at first its own node.
     struct Region {
         std::vector<NodeId> nodes;
-        bool is_absorbed = false;  // by the region of a reader
+        size_t free_readers = 1;  // that have not absorbed it
+        bool is_absorbed() const { return free_readers == 0; }
     };
     Region& region_of(const Node& node) { return regions_[size_t(node.outputs[0])]; }
 
@@ -156,6 +165,27 @@ private:
         if (node.inputs.size() != node.op->inputs.size()) return false;
         auto is_known = [&](ValueId id) { return is_taken(id) && spec(id).shape.is_known(); };
         return is_known(node.outputs[0]) && std::all_of(node.inputs.begin(), node.inputs.end(), is_known);
+    }
+
+    size_t distinct_readers(ValueId value) const {
+        auto& readers = readers_[size_t(value)];  // in order
+        size_t count = 0;
+        for (size_t i = 0; i < readers.size(); ++i) count += i == 0 || readers[i] != readers[i - 1];
+        return count;
+    }
+
+    // A widened half that each of its readers may widen itself.
+    bool is_widened_by_readers(ValueId value) const {
+        auto* node = maker_of(graph_, value);
+        if (!node || node->op != &ops::Convert::info || spec(value).dtype != DType::f32 ||
+            !is_half(spec(node->inputs[0]).dtype))
+            return false;
+        auto& readers = readers_[size_t(value)];
+        return distinct_readers(value) > 1 && int(readers.size()) == uses_[size_t(value)] &&
+               std::ranges::all_of(readers, [&](NodeId id) {
+                   auto& reader = graph_.node(id);
+                   return is_elementwise(reader) && shapes_.is_same_shape(value, reader.outputs[0]);
+               });
     }
 
     // Layouts are chosen after this pass; a fused step would force images into the plain one.
@@ -192,9 +222,13 @@ private:
         for (size_t i = 0; i < graph_.nodes().size(); ++i) {
             auto& node = graph_.node(NodeId(i));
             if (node.outputs.empty()) continue;
-            region_of(node).nodes = {NodeId(i)};
-            if (is_elementwise(node) || is_wanted_transpose(node) || is_wanted_reduction(node))
-                for (ValueId value : node.inputs) take_in(node, value);
+            auto& region = region_of(node);
+            region.nodes = {NodeId(i)};
+            if (is_widened_by_readers(node.outputs[0]))
+                region.free_readers = distinct_readers(node.outputs[0]);
+            else if (is_elementwise(node) || is_wanted_transpose(node) || is_wanted_reduction(node))
+                for (auto value = node.inputs.begin(); value != node.inputs.end(); ++value)
+                    if (std::find(node.inputs.begin(), value, *value) == value) take_in(node, *value);
         }
         give_back_to_transposes();
     }
@@ -204,8 +238,8 @@ private:
             auto& node = graph_.node(NodeId(i));
             if (node.op != &ops::Transpose::info) continue;
             auto& region = region_of(node);
-            if (region.is_absorbed || region.nodes.size() < 2) continue;
-            regions_[size_t(node.inputs[0])].is_absorbed = false;
+            if (region.is_absorbed() || region.nodes.size() < 2) continue;
+            regions_[size_t(node.inputs[0])].free_readers = 1;
             region.nodes = {NodeId(i)};
         }
     }
@@ -216,19 +250,20 @@ private:
         auto* from = maker_of(graph_, value);
         if (!from || !(is_elementwise(*from) || is_wanted_transpose(*from))) return;
         auto& taken = regions_[size_t(value)];
-        if (taken.is_absorbed) return;
-        if (uses_[size_t(value)] != std::ranges::count(node.inputs, value)) return;
+        if (taken.is_absorbed()) return;
+        const bool is_repeated = taken.free_readers > 1 || is_widened_by_readers(value);
+        if (!is_repeated && uses_[size_t(value)] != std::ranges::count(node.inputs, value)) return;
         if (node.op->traits.elementwise && !shapes_.is_same_shape(value, node.outputs[0])) return;
         if (node.op != &ops::Transpose::info && !node.op->traits.elementwise && !computes(taken.nodes))
             return;
         auto& own = region_of(node).nodes;
-        std::vector<NodeId> joined(taken.nodes.size() + own.size());
+        std::vector<NodeId> joined;
+        std::ranges::set_union(taken.nodes, own, std::back_inserter(joined));
         if (joined.size() > max_steps) return;
-        std::ranges::merge(taken.nodes, own, joined.begin());
         size_t count = inputs_of(joined).size();
         if (count == 0 || count > max_inputs) return;
         own = std::move(joined);
-        taken.is_absorbed = true;
+        --taken.free_readers;
     }
 
     ops::FusedProgram program_of(const std::vector<NodeId>& steps, const std::vector<ValueId>& inputs) const {
@@ -304,6 +339,7 @@ private:
     OtherShapes shapes_;
     bool fixed_shapes_;
     std::vector<int> uses_;
+    std::vector<std::vector<NodeId>> readers_;  // empty without halves
     Rewrite rewrite_;
     std::vector<Region> regions_;  // by value
     FusionPolicy transposes_, reductions_;

@@ -63,6 +63,33 @@ TEST(FuseElementwise, KeepsValuesWithSeveralReaders) {
     expect_rewrite(fuse_elementwise, {f32({2, 3})}, body, body);
 }
 
+TEST(FuseElementwise, WidensAHalfForEachReader) {
+    Body before = [](const Tensors& x) {
+        Tensor wide = ops::convert(ops::convert(x[0], {.dtype = DType::bf16}), {.dtype = DType::f32});
+        Tensor square = ops::mul(wide, wide), sum = ops::add(ops::exp(wide), wide);
+        return Tensors{ops::transpose(square, {.pattern = {1, 0}}), sum};
+    };
+    Graph got = fuse_elementwise(record({f32({2, 3})}, before), {});
+    verify(got);
+    ASSERT_EQ(got.nodes().size(), 4u) << to_text(got);
+    auto program = [&](size_t i) { return got.nodes()[i].as<ops::FusedElementwise::Params>().program; };
+    EXPECT_EQ(program(1), "inputs 1; convert[dtype=float32] 0; mul 1 1");
+    EXPECT_EQ(program(2), "inputs 1; convert[dtype=float32] 0; exp 1; add 2 1");
+    expect_equal_results(got, before, {constant({2, 3}, {1, -5, 2, 3})});
+}
+
+// The float is needed anyway.
+TEST(FuseElementwise, WidensAHalfOnceForOtherReaders) {
+    for (bool is_result : {false, true}) {
+        Body body = [&](const Tensors& x) {
+            Tensor wide = ops::convert(ops::transpose(x[0], {.pattern = {1, 0}}), {.dtype = DType::f32});
+            Tensor other = is_result ? wide : ops::transpose(wide, {.pattern = {1, 0}});
+            return Tensors{ops::relu(wide), ops::exp(wide), other};
+        };
+        expect_rewrite(fuse_elementwise, {{DType::f16, {2, 3}, {}}}, body, body);
+    }
+}
+
 TEST(FuseElementwise, KeepsSingleOperators) {
     Body body = [](const Tensors& x) {
         return Tensors{ops::relu(ops::transpose(x[0], {.pattern = {1, 0}}))};
