@@ -151,6 +151,26 @@ TEST(VectorKernels, SmallMatmul) {
         }
 }
 
+// A row times rows of b that are read side by side: parts of a vector, several strips, rows that fill no
+// group.
+TEST(VectorKernels, RowTimesContiguousRows) {
+    for (int64_t k : {32, 39, 61})
+        for (int64_t n : {5, 33, 4096 + 48, 2 * 4096 + 3}) {
+            auto a = numbers(k, 8), b = numbers(k * n, 9), bias = numbers(n, 10), residual = numbers(n, 11);
+            std::vector<float> y(size_t(n), nan);
+            const SmallMatmul shape{1, n, k, k, 1, n, 1};
+            // As two threads part the columns.
+            const SmallMatmulData data{a.data(), b.data(), bias.data(), residual.data(), y.data()};
+            small_matmul(shape, data, 0, n / 2 + 1);
+            small_matmul(shape, data, n / 2 + 1, n);
+            for (int64_t j = 0; j < n; ++j) {
+                double sum = double(bias[size_t(j)]) + residual[size_t(j)];
+                for (int64_t l = 0; l < k; ++l) sum += double(a[size_t(l)]) * b[size_t(l * n + j)];
+                expect_near(y[size_t(j)], sum, 100, "a row");
+            }
+        }
+}
+
 TEST(VectorKernels, Pooling) {
     for (int64_t inner : {1, 5, 8, 16}) {
         const PoolPlane plane{.h = 9,

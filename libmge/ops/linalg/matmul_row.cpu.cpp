@@ -9,11 +9,11 @@
 namespace mge::ops {
 namespace {
 
-// Measured limits above which loops without packing (`small`) are as fast or faster: up to a quarter of a
-// panel, and from this many elements on, which exceed the L2 cache, if the columns are contiguous as in a
-// linear layer.
+// Measured limits from which on loops without packing (`small`) are as fast or faster: up to a quarter of a
+// panel, and from this many elements on, which exceed the L2 cache. A panel is one stream of memory, where
+// those loops read many.
 constexpr int64_t few_columns = cpu::panel_columns / 4;
-constexpr int64_t many_in_columns = 1 << 19;
+constexpr int64_t many_elements = 1 << 19;
 
 Support supports(const Problem& p) {
     if (Support constant = has_constant_matrix_of_f32(p); !constant) return constant;
@@ -21,8 +21,7 @@ Support supports(const Problem& p) {
     if (g.m != 1 || g.batches() != 1 || g.a_stride_k != 1) return {"one dense row only"};
     if (g.n == 0 || g.k == 0) return {"an empty operand"};
     if (g.n <= few_columns) return {"few columns, most of a panel would be empty"};
-    const int64_t limit = g.b_stride_k == 1 ? many_in_columns : cpu::row_weight_limit;
-    if (g.n * g.k > limit) return {"a matrix that no cache keeps"};
+    if (g.n * g.k > many_elements) return {"a matrix that no cache keeps"};
     return supported;
 }
 
