@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
 #include "libmge/mge.h"
 #include "libmge/ops/quantize/compressed/compressed_matmul.h"
 #include "tests/harness/check_op.h"
@@ -81,6 +86,42 @@ TEST(CompressedMatmul, AgreesWithTheReferenceForOneRow) {
                 check_op<ops::CompressedMatmul>(p, inputs_of({{1}, columns, 7}, p, has_zeros, false),
                                                 {.reduction = columns, .gradient = false});
             }
+}
+
+// One row as integers: groups of parts of a block, of a block and of several, and rows that fill no tile.
+TEST(CompressedMatmul, AgreesWithTheReferenceForOneRowOfDigits) {
+    for (int64_t bits : {8, 4})
+        for (int64_t group : {32, 64, 128, 256})
+            for (int64_t rows : {1, 4, 23}) {
+                SCOPED_TRACE(text(bits, " bits in groups of ", group, ", ", rows, " rows"));
+                const Params p{bits, group, Activation::relu};
+                check_op<ops::CompressedMatmul>(p, inputs_of({{1}, 768, rows}, p, false, true),
+                                                {.reduction = 768, .gradient = false});
+            }
+}
+
+// Magnitudes of a group have no influence on the other groups, and sums with numbers that are not finite are
+// not.
+TEST(CompressedMatmul, MultipliesARowOfAnyMagnitudes) {
+    for (int64_t bits : {8, 4}) {
+        const int64_t columns = 256, group = 32;
+        auto product = [=](float first, float rest) {
+            std::vector<float> x(size_t(columns), rest);
+            std::fill_n(x.begin(), group, first);
+            Tensor steps = filled(DType::u8, {4, columns * bits / 8}),
+                   scale = filled(DType::f32, {4, columns / group});
+            return values_of(
+                ops::compressed_matmul({tensor_of<float>({1, columns}, x), steps, scale}, {bits, group}))[0];
+        };
+        // A step of 4 bits is 1 or 0 in turns.
+        const float sum = float(group) * (bits == 8 ? -127.0F : -7.5F);
+        EXPECT_FLOAT_EQ(float(product(1e20F, 0)), 1e20F * sum);
+        EXPECT_FLOAT_EQ(float(product(0, 1e-20F)), 7e-20F * sum);
+        EXPECT_FLOAT_EQ(float(product(1e-36F, 1)), 7 * sum);
+        EXPECT_EQ(product(0, 0), 0);
+        EXPECT_FALSE(std::isfinite(product(std::numeric_limits<float>::infinity(), 1)));
+        EXPECT_TRUE(std::isnan(product(std::numeric_limits<float>::quiet_NaN(), 1)));
+    }
 }
 
 // Blocks of weights with a smaller last one; more rows of x than are multiplied directly.

@@ -5,6 +5,7 @@
 #include "libmge/kernel/cpu/product/bf16_pixels.h"
 #include "libmge/kernel/cpu/product/bf16_tiles.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
+#include "libmge/kernel/cpu/product/digit_row.h"
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
 #include "libmge/kernel/cpu/product/quad_product.h"
 #include "libmge/kernel/cpu/product/split_product.h"
@@ -41,6 +42,13 @@ void store_split(const SplitSums&, int64_t, int64_t, const SplitResult&) { refus
 bool has_quads() { return false; }
 const QuadUnit* quad_vectors() { return nullptr; }
 const QuadUnit* quad_matrices() { return nullptr; }
+
+bool has_digit_rows(const CompressedWeight&) { return false; }
+bool make_digits(const CompressedWeight&, const float*, DigitBlock*) { refuse(); }
+void multiply_digits(const CompressedWeight&, const CompressedData&, const DigitBlock*, int64_t, int64_t,
+                     float*) {
+    refuse();
+}
 
 EntryFilling::EntryFilling(int64_t channels) : channels(channels), pixels(1) { refuse(); }
 int64_t channel_of_sum(const EntryFilling&, int64_t) { refuse(); }

@@ -3,6 +3,7 @@
 // Rows of a compressed weight, read once in place: as floats, or times some rows of x.
 
 #include "libmge/kernel/compressed_weight.h"
+#include "libmge/kernel/cpu/product/digit_row.h"
 
 namespace mge::cpu {
 
@@ -20,14 +21,17 @@ struct OrderedRows {
     // For a single row whose groups are whole vectors, else null: a vector for each group, its sum of x times
     // minus the default zero point.
     const float* shifts = nullptr;
+    // The same row as integers, or null; then nothing else is set.
+    const DigitBlock* digits = nullptr;
 };
 inline int64_t half_row_of(const CompressedWeight& shape) {
     return shape.bits == 4 ? (shape.columns + 1) / 2 : 0;
 }
 // The floats that order_rows() needs.
 int64_t ordered_floats(const CompressedWeight& shape, int64_t count);
-// `ordered` has space for ordered_floats(); dense rows of x.
-OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t count, float* ordered);
+// `ordered` has space for ordered_floats(); dense rows of x, for a weight whose zero points are given or not.
+OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t count, bool has_zeros,
+                       float* ordered);
 
 // y[m][n] = sum over columns of x[m] * w[n], for n in [first, last); rows of y are `shape.rows` long.
 void multiply_rows(const CompressedWeight& shape, const CompressedData& data, const OrderedRows& x,

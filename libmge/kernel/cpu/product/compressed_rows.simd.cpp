@@ -4,6 +4,8 @@
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
 
+#include <algorithm>
+
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
@@ -281,10 +283,16 @@ void expand_rows(const CompressedWeight& shape, const CompressedData& data, int6
 
 int64_t ordered_floats(const CompressedWeight& shape, int64_t count) {
     constexpr int64_t most_lanes = 16;
-    return count * 2 * half_row_of(shape) + (count == 1 ? shape.groups() * most_lanes : 0);
+    const int64_t floats = count * 2 * half_row_of(shape) + (count == 1 ? shape.groups() * most_lanes : 0);
+    if (count != 1 || !has_digit_rows(shape)) return floats;
+    return std::max(floats, digit_blocks(shape) * int64_t(sizeof(DigitBlock) / sizeof(float)));
 }
 
-OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t count, float* ordered) {
+OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t count, bool has_zeros,
+                       float* ordered) {
+    if (auto* digits = reinterpret_cast<DigitBlock*>(ordered);
+        count == 1 && !has_zeros && has_digit_rows(shape) && make_digits(shape, x, digits))
+        return {.count = 1, .stride = 0, .half_row = 0, .x = nullptr, .digits = digits};
     const int64_t half = half_row_of(shape), columns = shape.columns;
     OrderedRows rows{count, half ? 2 * half : columns, half, half ? ordered : x};
     for (int64_t m = 0; half && m < count; ++m, x += columns) {
@@ -301,6 +309,7 @@ OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t co
 
 void multiply_rows(const CompressedWeight& shape, const CompressedData& data, const OrderedRows& x,
                    int64_t first, int64_t last, float* y) {
+    if (x.digits) return multiply_digits(shape, data, x.digits, first, last, y);
     (shape.bits == 8 ? functions().multiply8 : functions().multiply4)(shape, data, x, first, last, y);
 }
 

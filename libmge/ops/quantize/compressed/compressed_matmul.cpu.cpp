@@ -40,7 +40,7 @@ void run_rows(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<CompressedProduct>();
     const CompressedData data = compressed_data(launch, CompressedProduct::steps);
     const auto rows = cpu::order_rows(s.weight, launch.in<float>(CompressedProduct::x), s.rows,
-                                      static_cast<float*>(launch.workspace));
+                                      data.zero != nullptr, static_cast<float*>(launch.workspace));
     const int64_t grain = grain_multiplications / (s.weight.columns * std::max<int64_t>(s.rows, 1)) + 1;
     par_for(launch.threads, s.weight.rows, grain, [&](int64_t first, int64_t last) {
         cpu::multiply_rows(s.weight, data, rows, first, last, launch.out<float>(0));
