@@ -2,6 +2,7 @@
 // Runs operators at once. The overhead of an operator is paid once per operator, parameters and specs: the
 // inferred outputs and the selected algorithm stay in a small cache of the thread.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -236,6 +237,11 @@ private:
                   plan.moves ? plan.output_device : id);
 }
 
+// Whether an operator gets a tensor once. It reads one it gets twice while it writes.
+bool is_single(const Tensor& input, std::span<const Tensor> inputs) {
+    return std::ranges::count_if(inputs, [&](auto& x) { return x && x.is_same(input); }) == 1;
+}
+
 // Returns the memory of an input that an output may overwrite, or null.
 StorageRef taken_over(const Plan& plan, size_t output, std::span<const Tensor> inputs) {
     for (auto [to, from] : plan.op->in_place) {
@@ -243,8 +249,8 @@ StorageRef taken_over(const Plan& plan, size_t output, std::span<const Tensor> i
         auto& input = inputs[size_t(from)];
         bool fits = input.device() == plan.output_device && input.dtype() == plan.outputs[output].dtype &&
                     input.spec().bytes() == plan.output_bytes[output] && input.impl()->offset == 0;
-        if (fits && input.is_sole_owner() && !is_borrowed(*input.impl()->storage.get()))
-            return input.impl()->storage;
+        fits = fits && input.is_sole_owner() && !is_borrowed(*input.impl()->storage.get());
+        if (fits && is_single(input, inputs)) return input.impl()->storage;
     }
     return {};
 }

@@ -277,6 +277,21 @@ def test_masks_beside_new_axes_in_tensors_of_many_axes(wrap):
         x[None, None, ..., last.reshape(2, 4)]
 
 
+def test_a_tensor_is_assigned_to_a_part_of_itself():
+    order = np.array([3, 0, 2, 1, 7, 6, 4, 5], np.int32)
+    for key in (np.s_[::-1], order):
+        x = Tensor(order) * 1
+        x[key if isinstance(key, slice) else Tensor(key)] = x
+        want = order.copy()
+        want[key] = order
+        np.testing.assert_array_equal(x.numpy(), want)
+    x = Tensor(order) * 1
+    x[x] = Tensor(order[::-1].copy())
+    want = order.copy()
+    want[order] = order[::-1]
+    np.testing.assert_array_equal(x.numpy(), want)
+
+
 def test_python_reads_a_tensor_as_a_sequence():
     array = np.arange(6, dtype=np.float32).reshape(3, 2)
     backwards = [row.numpy() for row in reversed(Tensor(array))]
