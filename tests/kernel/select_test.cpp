@@ -108,6 +108,14 @@ TEST(Select, NothingIsMeasuredForNoElements) {
     EXPECT_EQ(costs.queries, 0);
 }
 
+TEST(Select, OperandsThatAreMadeUpMayBeRefused) {
+    auto refuse = [](const Prepared&, const Launch&) { throw UserError("a weight is below 0"); };
+    const Algorithm picky[] = {{"first", always, prepare<0>, refuse}, {"second", always, prepare<0>, refuse}};
+    Choice choice = select(picky, Sample(3).problem, {}, {.heuristic = false, .profile = true});
+    EXPECT_EQ(choice.candidate.name, "first");
+    EXPECT_EQ(choice.source, ChoiceSource::heuristic);
+}
+
 TEST(Select, UnknownCachedNameIsAMiss) {
     auto cache = FastrunCache::in_memory();
     Sample sample(3);

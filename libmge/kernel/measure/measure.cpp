@@ -254,6 +254,17 @@ void time_all(Contestants& contestants, const Problem& problem, std::span<const 
     for (size_t i = 0; i < results.size(); ++i) contestants.list()[i].result = results[i];
 }
 
+// An operator may refuse operands that are made up, such as weights below 0. Then no time is known.
+void time_accepted(Contestants& contestants, const Problem& problem, std::span<const void* const> constants,
+                   Neighbourhood beside, Witness& witness) {
+    try {
+        time_all(contestants, problem, constants, beside, witness);
+    } catch (const UserError& e) {
+        if (log_enabled(LogChannel::fastrun))
+            log_line(LogChannel::fastrun, text(problem.key(), ": cannot be measured: ", e.what()));
+    }
+}
+
 }  // namespace
 
 namespace {
@@ -279,9 +290,9 @@ std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& c
     if (options.measure)
         feed_costs(*contestants, problem, options.measure);
     else if (options.lookups)
-        time_all(*contestants, problem, constants, beside, options.lookups->witness(problem.threads));
+        time_accepted(*contestants, problem, constants, beside, options.lookups->witness(problem.threads));
     else
-        time_all(*contestants, problem, constants, beside, *system_witness(problem.threads));
+        time_accepted(*contestants, problem, constants, beside, *system_witness(problem.threads));
 
     std::vector<Measurement> result;
     for (auto& c : contestants->list()) {
