@@ -176,6 +176,25 @@ def test_orders_follow_the_rows_of_a_traced_tensor(symbolic):
             np.testing.assert_array_equal(np.sort(rows, axis=0), x.numpy())
 
 
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_an_error_in_a_traced_function_does_not_end_the_stream(symbolic):
+    @mge.jit.trace(symbolic=symbolic)
+    def draw(x, index, reads):
+        y = mge.random.normal(size=(2,))
+        if reads:
+            y.numpy()
+        return y + mge.random.normal(size=(2,)) + x[index]
+
+    x, far = mge.Tensor([1.0, 2.0]), mge.Tensor([5], dtype="int32")
+    for reads, position in ((False, 0), (True, 1)):
+        mge.random.seed(3)
+        wanted = [mge.random.normal(size=(2,)).numpy() for _ in range(2)][position]
+        mge.random.seed(3)
+        with pytest.raises(IndexError):
+            draw(x, far, reads).numpy()
+        np.testing.assert_array_equal(mge.random.normal(size=(2,)).numpy(), wanted)
+
+
 def test_stream_accepts_parameters_on_its_device_only():
     stream = RNG(seed=1, device="cpu1")
     assert stream.gamma(2.0, size=(3,)).device == "cpu1"

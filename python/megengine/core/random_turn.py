@@ -7,9 +7,10 @@ thread can know the state, so the call keeps the turn.
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .. import _mge
 from .tracing_state import state
 
 SECONDS = 60  # that a thread waits for its turn
@@ -17,9 +18,8 @@ SECONDS = 60  # that a thread waits for its turn
 _turn = threading.RLock()
 _depth = 0  # how often the thread that has the turn has taken it
 _owner: int | None = None
-_restore: list[
-    Callable[[], None]
-] = []  # the streams as they were before the call that has the turn
+# The states of the streams from which the call that has the turn draws, each with an earlier value.
+_before: list[tuple[_mge.Tensor, _mge.Tensor]] = []
 
 
 def _take() -> None:
@@ -38,7 +38,7 @@ def _give_back() -> None:
     _depth -= 1
     if _depth == 0:
         _owner = None
-        _restore.clear()
+        _before.clear()
     _turn.release()
 
 
@@ -58,17 +58,25 @@ class turn:
         _give_back()
 
 
-def keep_turn(restore: Callable[[], None]) -> None:
+def keep_turn(stream: _mge.Tensor, value: _mge.Tensor) -> None:
     """Keep the turn until the traced call of this thread ends; otherwise it ends with ``turn``.
 
     Args:
-        restore: gives a stream the state that it has now.
+        stream: the state of a stream, which is about to change.
+        value: its value so far.
     """
     if state.tracing:
         if not state.keeps_turn:
             _take()
             state.keeps_turn = True
-        _restore.append(restore)
+        _before.append((stream, value))
+
+
+def _restore_lost() -> None:
+    """Gives the streams whose state an error lost the last state that is known."""
+    for stream, value in reversed(_before):
+        if stream._is_symbolic and not value._is_symbolic:
+            stream._reset(value)
 
 
 @contextmanager
@@ -77,6 +85,9 @@ def traced_call() -> Iterator[None]:
     before, state.keeps_turn = state.keeps_turn, False
     try:
         yield
+    except BaseException:
+        _restore_lost()
+        raise
     finally:
         kept, state.keeps_turn = state.keeps_turn, before
         if kept:
@@ -89,9 +100,9 @@ def _begin_in_child() -> None:
     if _owner == threading.get_ident():
         return
     _turn, _depth, _owner = threading.RLock(), 0, None
-    for restore in reversed(_restore):
-        restore()
-    _restore.clear()
+    for stream, value in reversed(_before):
+        stream._reset(value)
+    _before.clear()
 
 
 os.register_at_fork(after_in_child=_begin_in_child)

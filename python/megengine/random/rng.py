@@ -47,7 +47,7 @@ class _Stream:
         """The state for one operator; the next one gets another."""
         with turn():
             state = Tensor(self._state)
-            keep_turn(functools.partial(self._state._reset, state))
+            keep_turn(self._state, state)
             self._state._reset(_mge.ops.add(self._state, self._step))
             return state
 
