@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "libmge/mge.h"
+#include "libmge/ops/nn/convolution/geometry.h"
 #include "tests/harness/check_op.h"
 
 namespace mge::test {
@@ -52,6 +53,32 @@ const Case cases[] = {
     // Gradients of depthwise weights: pixels beyond the last window, several images, part blocks of channels.
     {{3, 20, 16, 13}, {20, 1, 1, 5, 4}, {2, 3}, {3, 1}, {1, 2}, 20},
 };
+
+bool has_window_on_padding(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
+    return has_empty_window(ops::conv_geometry("test", {{stride, 1}, {padding, 0}, {dilation, 1}, 1},
+                                               {1, 1, in, 1}, {1, 1, kernel, 1}));
+}
+bool sees_only_padding(int64_t window, int64_t in, int64_t kernel, int64_t dilation) {
+    for (int64_t k = 0; k < kernel; ++k)
+        if (int64_t at = window + k * dilation; at >= 0 && at < in) return false;
+    return true;
+}
+
+TEST(Conv2d, FindsWindowsOnPadding) {
+    for (int64_t i = 0; i < 6 * 5 * 4 * 7 * 5; ++i) {
+        int64_t in = i % 6 + 1, kernel = i / 6 % 5 + 1, stride = i / 30 % 4 + 1, padding = i / 120 % 7,
+                dilation = i / 840 + 1;
+        int64_t last = in + padding - (kernel - 1) * dilation - 1;
+        if (last < -padding) continue;
+        bool expected = false;
+        for (int64_t window = -padding; window <= last; window += stride)
+            expected |= sees_only_padding(window, in, kernel, dilation);
+        EXPECT_EQ(has_window_on_padding(in, kernel, stride, padding, dilation), expected)
+            << in << ' ' << kernel << ' ' << stride << ' ' << padding << ' ' << dilation;
+    }
+    // Not by looking at each element of each window.
+    EXPECT_FALSE(has_window_on_padding(1 << 30, 1 << 29, 1, 1 << 28, 1));
+}
 
 TEST(Conv2d, EveryCandidateAgreesWithTheReference) {
     for (auto& c : cases)

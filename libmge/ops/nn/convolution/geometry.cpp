@@ -85,15 +85,17 @@ ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const
 }
 
 bool has_empty_window(const ConvGeometry& g) {
-    for (size_t axis : {0, 1})
-        for (int64_t o = 0; o < g.out[axis]; ++o) {
-            bool sees_pixel = false;
-            for (int64_t k = 0; k < g.kernel[axis]; ++k) {
-                int64_t at = o * g.stride[axis] - g.padding[axis] + k * g.dilation[axis];
-                sees_pixel = sees_pixel || (at >= 0 && at < g.in[axis]);
-            }
-            if (!sees_pixel) return true;
+    for (size_t axis : {0, 1}) {
+        auto begin = [&](int64_t window) { return window * g.stride[axis] - g.padding[axis]; };
+        if (begin(g.out[axis] - 1) >= g.in[axis]) return true;
+        // A window that begins on the padding: the first of its elements past the padding. The number of
+        // those before it falls from window to window, and its place repeats after `dilation` windows.
+        int64_t dilation = g.dilation[axis];
+        for (int64_t o = 0; o < std::min(g.out[axis], dilation) && begin(o) < 0; ++o) {
+            int64_t k = (dilation - 1 - begin(o)) / dilation;
+            if (k >= g.kernel[axis] || begin(o) + k * dilation >= g.in[axis]) return true;
         }
+    }
     return false;
 }
 
