@@ -131,7 +131,8 @@ Tensors Scan::gradient(const GradientContext<Params>& g) {
     Params params{.carried = int64_t(changing), .sliced = int64_t(sliced), .reverse = !g.params.reverse};
     params.length = sliced ? 0 : g.params.length;
     TensorSpecs specs = scan_arguments(params, specs_of(operands));
-    std::string key = key_of(who, join(backward.of(), backward.kept), backward.wrt()) + specs_text(specs);
+    std::string key = text(key_of(who, join(backward.of(), backward.kept), backward.wrt()), " of ", carried,
+                           " and ", backward.sliced, specs_text(specs));
     params.body = g.params.body->derived(key, [&] { return backward.body(specs); });
     Tensors grads = scan(operands, params);
     size_t next = 0;

@@ -259,6 +259,22 @@ TEST(Scan, MayHaveNoSlices) {
     check_op<ops::Scan>(doubling, {{.shape = {1}}});
 }
 
+// The gradients of a body differ by what is carried, though their operands have the same shapes.
+TEST(Scan, TwoMayShareABody) {
+    ops::Scan::Params slicing{.body = graph({f32({1}), f32({1})},
+                                            [](auto in) -> Tensors {
+                                                return {ops::mul(in[0], in[1]), ops::add(in[0], in[1])};
+                                            }),
+                              .carried = 1,
+                              .sliced = 1};
+    ops::Scan::Params carrying = slicing;
+    carrying.carried = 2;
+    carrying.sliced = 0;
+    carrying.length = 2;
+    check_op<ops::Scan>(slicing, {{.shape = {1}}, {.shape = {2, 1}}});
+    check_op<ops::Scan>(carrying, {{.shape = {1}}, {.shape = {1}}});
+}
+
 // The carried values may be the inputs, exchanged.
 TEST(Scan, SwapsCarriedValues) {
     ops::Scan::Params params{.body = graph({f32({1}), f32({1})},
