@@ -58,7 +58,7 @@ struct Maximum : Binary<Maximum, Accepts::numbers> {
     static constexpr auto name = "maximum";
     static constexpr auto doc =
         "The larger element; b if one is NaN. The gradient of equal elements goes "
-        "to b.";
+        "to a.";
     static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
