@@ -69,7 +69,7 @@ struct Support {
 inline constexpr Support supported{};
 
 struct Attributes {
-    bool reproducible = true;  // same inputs, same bits, whatever the number of threads
+    bool reproducible = true;  // same inputs and number of threads, same bits
     bool naive = false;        // a reference: fast-run measures it only if there is no other algorithm
     bool accuracy_depends_on_batch = false;
     bool usable_depends_on_shape = false;
