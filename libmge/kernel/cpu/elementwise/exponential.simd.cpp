@@ -39,6 +39,15 @@ struct HalfPower {
     }
 };
 
+// The same for x ** 0.5, where f32 rounds once, too.
+struct RootPower {
+    HWY_INLINE Simd operator()(Simd x) const {
+        const F32 d;
+        const auto infinity = hn::Set(d, HUGE_VALF), root = hn::Add(x.v, hn::Zero(d));
+        return Simd(hn::Sqrt(hn::IfThenElse(hn::Eq(root, hn::Neg(infinity)), infinity, root)));
+    }
+};
+
 void pow_rows(const Rows& r) {
     if (!r.is_scalar[1] || r.is_scalar[0]) return binary_rows<functor::Pow>(r);
     for (int64_t row = 0; row < r.rows; ++row) {
@@ -47,7 +56,9 @@ void pow_rows(const Rows& r) {
         for (int i = 0; i < 2; ++i) one.in[size_t(i)] = r.input<char>(i, row);
         one.out = r.output<char>(row);
         const float halves = 2 * *one.input<float>(1, 0);
-        if (std::abs(halves) <= HalfPower::most_halves && std::trunc(halves) == halves)
+        if (halves == 1)
+            run_row(RootPower{}, one.input<float>(0, 0), r.n, one.output<float>(0));
+        else if (std::abs(halves) <= HalfPower::most_halves && std::trunc(halves) == halves)
             run_row(HalfPower{int(halves)}, one.input<float>(0, 0), r.n, one.output<float>(0));
         else
             binary_rows<functor::Pow>(one);
