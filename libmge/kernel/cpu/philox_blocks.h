@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/rows/philox_rows.h"
 #include "libmge/kernel/scalar/philox.h"
 
 namespace mge {
@@ -17,22 +18,40 @@ public:
 
     PhiloxWords operator[](int64_t block) const { return philox(uint64_t(block), counter_, stream_, key_); }
 
-    // y[4b … 4b + 3] = make(block b) for `count` elements; make(words, float (&)[4]).
-    template <class Make>
-    void fill(int threads, int64_t count, float* y, Make&& make) const {
-        par_for(threads, (count + 3) / 4, parallel_grain / nanoseconds_per_block,
-                [&](int64_t begin, int64_t end) {
-                    for (int64_t b = begin; b < end; ++b) {
-                        float four[4];
-                        make((*this)[b], four);
-                        std::copy_n(four, std::min<int64_t>(4, count - 4 * b), y + 4 * b);
-                    }
-                });
+    // Calls fn(first, n, bits) for pieces of [0, count), on any thread: bits[i] serves element first + i.
+    template <class Fn>
+    void for_pieces(int threads, int64_t count, Fn&& fn) const {
+        in_pieces(threads, count, [&](int64_t block, int64_t n) {
+            uint32_t bits[4 * piece];
+            cpu::philox_rows().words(source(), block, (n + 3) / 4, bits);
+            fn(4 * block, n, bits);
+        });
+    }
+    // y = mean + deviation * independent normal numbers.
+    void normal(int threads, int64_t count, float mean, float deviation, float* y) const {
+        in_pieces(threads, count, [&](int64_t block, int64_t n) {
+            float numbers[4 * piece];
+            cpu::philox_rows().normal(source(), block, (n + 3) / 4, mean, deviation, numbers);
+            std::copy_n(numbers, n, y + 4 * block);
+        });
     }
 
-    static constexpr int64_t nanoseconds_per_block = 16;
+    static constexpr int64_t nanoseconds_per_block = 16, nanoseconds_per_piece = 256;
 
 private:
+    static constexpr int64_t piece = 64;  // blocks whose words stay in the L1 cache
+    static_assert(piece % cpu::philox_vector == 0);
+
+    // Calls fn(block, n) for pieces of n elements from that block on.
+    template <class Fn>
+    static void in_pieces(int threads, int64_t count, Fn&& fn) {
+        par_for(threads, (count + 4 * piece - 1) / (4 * piece), parallel_grain / nanoseconds_per_piece,
+                [&](int64_t i, int64_t end) {
+                    for (; i < end; ++i) fn(i * piece, std::min(4 * piece, count - i * 4 * piece));
+                });
+    }
+    cpu::PhiloxStream source() const { return {key_, counter_, stream_}; }
+
     uint32_t key_, counter_, stream_;
 };
 

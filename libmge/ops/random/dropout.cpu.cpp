@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/random/dropout.h"
 
-#include <algorithm>
-
 #include "libmge/kernel/cpu/philox_blocks.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/random/random_state.h"
@@ -31,17 +29,12 @@ void run_drop(const Prepared& prepared, const Launch& launch) {
     dispatch_dtype(drop.dtype, FloatTypes{}, [&]<class T>(std::type_identity<T>) {
         const T* x = launch.in<T>(0);
         T *y = launch.out<T>(0), *mask = launch.out<T>(1);
-        par_for(launch.threads, (drop.count + 3) / 4, parallel_grain / PhiloxBlocks::nanoseconds_per_block,
-                [&](int64_t begin, int64_t end) {
-                    for (int64_t b = begin; b < end; ++b) {
-                        PhiloxWords words = blocks[b];
-                        const unsigned bits[4] = {words.w0, words.w1, words.w2, words.w3};
-                        for (int64_t i = 4 * b; i < std::min(4 * b + 4, drop.count); ++i) {
-                            mask[i] = T(bits[i - 4 * b] < drop.dropped ? 0.f : drop.scale);
-                            y[i] = T(float(x[i]) * float(mask[i]));
-                        }
-                    }
-                });
+        blocks.for_pieces(launch.threads, drop.count, [=](int64_t first, int64_t n, const uint32_t* bits) {
+            for (int64_t i = 0; i < n; ++i) {
+                mask[first + i] = T(bits[i] < drop.dropped ? 0.f : drop.scale);
+                y[first + i] = T(float(x[first + i]) * float(mask[first + i]));
+            }
+        });
     });
 }
 
