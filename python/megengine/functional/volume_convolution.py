@@ -25,6 +25,17 @@ def _check_ranks(inp: Tensor, weight: Tensor, groups: int, who: str) -> None:
         )
 
 
+def _triples(who: str, **sizes: Triple) -> list[tuple[int, int, int]]:
+    """Three integers for each size. A stride or dilation is at least 1, a padding at least 0."""
+    triples = []
+    for name, size in sizes.items():
+        least = 1 if name in ("stride", "dilation") else 0
+        triples.append(triple(size, who, name))
+        if min(triples[-1]) < least:
+            raise RuntimeError(f"[{who}] {name} must be at least {least}, got {triples[-1]}")
+    return triples
+
+
 def _depth_into_channels(weight: Tensor) -> Tensor:
     """(..., C, KD, KH, KW) as (..., C * KD, KH, KW)."""
     return _mge.ops.flatten(weight, start=-4, end=-3)
@@ -51,7 +62,7 @@ def conv3d(
         (N, OC, OD, OH, OW).
     Raises:
         AttributeError: ``conv_mode`` is another one.
-        RuntimeError: the shapes do not fit.
+        RuntimeError: the shapes do not fit, or a stride, padding or dilation is out of range.
     Example:
         >>> F.conv3d(F.ones((1, 1, 2, 2, 2)), F.ones((1, 1, 2, 2, 2)))
         Tensor([[[[[8.]]]]], device=xpux:0)
@@ -60,8 +71,8 @@ def conv3d(
     who = "conv3d"
     check_modes(conv_mode, "default", who)
     _check_ranks(inp, weight, groups, who)
-    stride, padding = triple(stride, who, "stride"), triple(padding, who, "padding")
-    dilation, depth = triple(dilation, who, "dilation"), weight._tuple_shape[-3]
+    stride, padding, dilation = _triples(who, stride=stride, padding=padding, dilation=dilation)
+    depth = weight._tuple_shape[-3]
     size = inp._tuple_shape[2] + 2 * padding[0]
     steps = (size - dilation[0] * (depth - 1) - 1) // stride[0] + 1
     if steps < 1:
@@ -107,7 +118,7 @@ def conv_transpose3d(
         (N, OC, OD, OH, OW).
     Raises:
         AssertionError: ``output_padding`` reaches the stride.
-        RuntimeError: the shapes do not fit.
+        RuntimeError: the shapes do not fit, or a stride, padding or dilation is out of range.
     Example:
         >>> F.conv_transpose3d(F.ones((1, 1, 1, 1, 1)), F.ones((1, 1, 2, 1, 1))).shape
         (1, 1, 2, 1, 1)
@@ -115,9 +126,10 @@ def conv_transpose3d(
     inp, weight = as_tensors(inp, weight)
     who = "conv_transpose3d"
     _check_ranks(inp, weight, groups, who)
-    stride, padding = triple(stride, who, "stride"), triple(padding, who, "padding")
-    extra = triple(output_padding, who, "output_padding")
-    dilation, depth = triple(dilation, who, "dilation"), weight._tuple_shape[-3]
+    stride, padding, extra, dilation = _triples(
+        who, stride=stride, padding=padding, output_padding=output_padding, dilation=dilation
+    )
+    depth = weight._tuple_shape[-3]
     assert extra[0] < stride[0] or extra[0] == 0, (
         f"[{who}] output_padding {extra[0]} must be less than the stride {stride[0]}"
     )
