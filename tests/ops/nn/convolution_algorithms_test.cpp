@@ -122,8 +122,8 @@ TEST(Conv2d, MultipliesPlanesOfBFloat16InTiles) {
 }
 
 // Both windows and strides, tiles at all borders and inside, rows of several items, few and many channels.
-TEST(Conv2d, ConvolvesChannelsOfBFloat16) {
-    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "not used without matrix instructions";
+TEST(Conv2d, ConvolvesChannelsOfHalves) {
+    if (cpu_isa() < Isa::avx512) GTEST_SKIP() << "not used with shorter vectors";
     auto depthwise = [](const Shape& x, int64_t window, int64_t stride, int64_t padding,
                         Activation activation) {
         return ConvCase{x,
@@ -137,8 +137,11 @@ TEST(Conv2d, ConvolvesChannelsOfBFloat16) {
                     depthwise({1, 16, 14, 14}, 3, 2, 1, Activation::none),
                     depthwise({3, 48, 7, 7}, 5, 1, 2, Activation::hswish),
                     depthwise({1, 96, 23, 40}, 5, 2, 0, Activation::relu),
-                    depthwise({1, 16, 1, 2}, 3, 1, 2, Activation::relu_keeps_nan)})
-        expect_channels_last("depthwise_halves", c, DType::bf16);
+                    depthwise({1, 16, 1, 2}, 3, 1, 2, Activation::relu_keeps_nan)}) {
+        if (cpu::has_bf16_tiles()) expect_channels_last("depthwise_halves", c, DType::bf16);
+        expect_channels_last("depthwise_halves", c, DType::bf16, 2, channel_blocks());
+        expect_channels_last("depthwise_halves", c, DType::f16, 2, channel_blocks());
+    }
 }
 
 // Our own Winograd: borders, tiles beside the image's end, several strips, images that share one, odd numbers

@@ -5,9 +5,10 @@
 // Some pixels of a row are summed in registers, and a column of x shared by several of them is read once; the
 // border needs no copy, because its columns are skipped.
 //
-// Images of bf16 have their channels last: (items, height, width, channels), with whole vectors of channels.
-// Two vectors are 32 channels, first those with even numbers, and in this order are the weights: (channels /
-// 32, height, width, 32). The last 16 channels may be a block of their own.
+// Images of f16 and bf16 may be in such blocks, too, of 16 channels that are all there. Those of bf16 may
+// also have their channels last: (items, height, width, channels), with whole vectors of channels. Two
+// vectors are 32 channels, first those with even numbers, and in this order are the weights: (channels / 32,
+// height, width, 32). The last 16 channels may be a block of their own.
 
 #include <array>
 #include <cstdint>
@@ -25,7 +26,7 @@ struct Depthwise {
 
     static bool has(int64_t window, int64_t stride);           // supported windows and strides
     int64_t rows() const;                                      // rows of y, which are independent work
-    int64_t rows_of_pixels() const { return items * out[0]; }  // the same of images of bf16
+    int64_t rows_of_pixels() const { return items * out[0]; }  // the same if channels are last
 };
 template <class T>
 struct DepthwiseOperands {
@@ -42,12 +43,18 @@ void depthwise(const Depthwise& shape, const DepthwiseData& data, int64_t first,
 // Only with vectors of 512 bits.
 void depthwise(const Depthwise& shape, const DepthwiseHalves& data, int64_t first, int64_t last);
 inline constexpr int64_t depthwise_halves_block = 16;
+// The same in blocks of that size.
+void depthwise_in_blocks(const Depthwise& shape, const DepthwiseHalves& data, int64_t first, int64_t last);
+void depthwise_in_blocks(const Depthwise& shape, const DepthwiseOperands<Half>& data, int64_t first,
+                         int64_t last);
 
 // Functions compiled once per instruction set.
 struct DepthwiseFunctions {
     int64_t (*count_rows)(const Depthwise&);
     void (*compute_rows)(const Depthwise&, const DepthwiseData&, int64_t, int64_t);
     void (*compute_halves)(const Depthwise&, const DepthwiseHalves&, int64_t, int64_t);
+    void (*compute_bf16_blocks)(const Depthwise&, const DepthwiseHalves&, int64_t, int64_t);
+    void (*compute_f16_blocks)(const Depthwise&, const DepthwiseOperands<Half>&, int64_t, int64_t);
 };
 
 }  // namespace mge::cpu

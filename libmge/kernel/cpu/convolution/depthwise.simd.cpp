@@ -59,6 +59,14 @@ HWY_INLINE void load(const BFloat16* x, Vec (&y)[1]) {
     const auto bits = hn::PromoteTo(Words(), hn::LoadU(shorts, reinterpret_cast<const uint16_t*>(x)));
     y[0] = hn::BitCast(Channels(), hn::ShiftLeft<16>(bits));
 }
+HWY_INLINE void load(const Half* x, Vec (&y)[1]) {
+    const hn::Rebind<hwy::float16_t, Channels> shorts;
+    y[0] = hn::PromoteTo(Channels(), hn::LoadU(shorts, reinterpret_cast<const hwy::float16_t*>(x)));
+}
+HWY_INLINE void store(const Vec (&y)[1], Half* to) {
+    const hn::Rebind<hwy::float16_t, Channels> shorts;
+    hn::StoreU(hn::DemoteTo(shorts, y[0]), shorts, reinterpret_cast<hwy::float16_t*>(to));
+}
 HWY_INLINE void load(const BFloat16* x, Vec (&y)[2]) {
     const auto bits = hn::BitCast(
         Words(), hn::LoadU(hn::Repartition<uint16_t, Words>(), reinterpret_cast<const uint16_t*>(x)));
@@ -83,8 +91,8 @@ HWY_INLINE void load_bias(const DepthwiseData& d, int64_t channel, int64_t chann
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) y[v] = load_bias(d.bias, channel + v * lanes, channels);
 }
-template <int V>
-HWY_INLINE void load_bias(const DepthwiseHalves& d, int64_t channel, int64_t, Vec (&y)[V]) {
+template <class H, int V>
+HWY_INLINE void load_bias(const DepthwiseOperands<H>& d, int64_t channel, int64_t, Vec (&y)[V]) {
     if (d.bias) return load(d.bias + channel, y);
     for (Vec& zero : y) zero = hn::Zero(Channels());
 }
@@ -232,6 +240,25 @@ void compute_all_rows(const Depthwise& s, const DepthwiseData& d, int64_t first,
 // Neighbouring rows of y whose pixels of x are in the L1 cache for all of them.
 constexpr int64_t rows_together = 4;
 
+// Images in blocks of channels are images of the channels of one block, whose windows are their own.
+template <class H>
+void compute_half_blocks(const Depthwise& s, const DepthwiseOperands<H>& d, int64_t first, int64_t last) {
+    Depthwise one = s;
+    one.channels = block;
+    for (int64_t i = first, count = 0; i < last; i += count) {
+        const int64_t plane = i / s.out[0], row = i % s.out[0], channel = plane % blocks(s) * block;
+        count = std::min({rows_together, s.out[0] - row, last - i});
+        const H* x = d.x + plane * s.in[0] * s.in[1] * block;
+        H* y = d.y + i * s.out[1] * block;
+        for_tiles<H, 1>(s, [&](auto compute, int64_t begin, int64_t left, int64_t from, int64_t to) {
+            compute(one, d,
+                    {x + left * block, d.weight + channel * s.window * s.window, s.in[1] * block, from, to,
+                     channel, y + begin * block},
+                    row, count);
+        });
+    }
+}
+
 // Channels from `first_channel` on in blocks of V vectors; returns the end of the last one.
 template <int V>
 int64_t compute_blocks(const Depthwise& s, const DepthwiseHalves& d, int64_t i, int64_t count,
@@ -263,12 +290,17 @@ void compute_halves(const Depthwise& s, const DepthwiseHalves& d, int64_t first,
 #else
 
 constexpr auto compute_halves = nullptr;
+template <class H>
+constexpr auto compute_half_blocks = nullptr;
 
 #endif
 
 }  // namespace
 
-DepthwiseFunctions depthwise_functions() { return {count_rows, compute_all_rows, compute_halves}; }
+DepthwiseFunctions depthwise_functions() {
+    return {count_rows, compute_all_rows, compute_halves, compute_half_blocks<BFloat16>,
+            compute_half_blocks<Half>};
+}
 
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -298,6 +330,13 @@ void depthwise(const Depthwise& shape, const DepthwiseData& data, int64_t first,
 }
 void depthwise(const Depthwise& shape, const DepthwiseHalves& data, int64_t first, int64_t last) {
     functions().compute_halves(shape, data, first, last);
+}
+void depthwise_in_blocks(const Depthwise& shape, const DepthwiseHalves& data, int64_t first, int64_t last) {
+    functions().compute_bf16_blocks(shape, data, first, last);
+}
+void depthwise_in_blocks(const Depthwise& shape, const DepthwiseOperands<Half>& data, int64_t first,
+                         int64_t last) {
+    functions().compute_f16_blocks(shape, data, first, last);
 }
 
 }  // namespace mge::cpu

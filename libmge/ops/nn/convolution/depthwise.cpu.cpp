@@ -7,9 +7,11 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
+#include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
+#include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
 namespace {
@@ -85,19 +87,40 @@ void run(const Prepared& prepared, const Launch& launch) {
                      [&](int64_t first, int64_t last) { cpu::depthwise(s.shape, data, first, last); });
 }
 
-// --- images of bf16 with their channels last ---
+// --- images of halves: of bf16 with their channels last, or of both dtypes in blocks of channels ---
 
 struct HalvesState {
     cpu::Depthwise shape;
     PackedValues<float> weight;
     PartSizes parts;
+    bool has_blocks;
+    DType dtype;
+
+    int64_t rows() const { return has_blocks ? shape.rows() : shape.rows_of_pixels(); }
 };
 
-Support supports_halves(const Problem& p) {
+bool has_blocks(const Problem& p) { return p.inputs[0].layout == channel_blocks(); }
+
+Support has_blocks_of_halves(const Problem& p) {
+    const DType dtype = p.outputs[0].dtype;
+    if (cpu_isa() < Isa::avx512 || !is_half(dtype)) return {"halves and vectors of 512 bits only"};
+    for (auto& input : p.inputs)
+        if (!input.is_absent() && input.dtype != dtype) return {"one dtype only"};
+    if (p.inputs[0].numel() == 0 || p.outputs[0].numel() == 0) return {"an empty image"};
+    if (!p.inputs[1].layout.is_plain()) return {"plain weights only"};
+    return uses_channel_blocks(p);
+}
+
+Support has_last_channels_of_halves(const Problem& p) {
     if (cpu_isa() < Isa::amx) return {"not measured without matrix instructions"};
     if (Support images = has_channels_last_of_bf16(p); !images) return images;
+    return p.outputs[0].dtype == DType::bf16 ? supported : Support{"results of bf16 only"};
+}
+
+Support supports_halves(const Problem& p) {
+    if (Support images = has_blocks(p) ? has_blocks_of_halves(p) : has_last_channels_of_halves(p); !images)
+        return images;
     if (!p.is_constant(1)) return {"constant weights only"};
-    if (p.outputs[0].dtype != DType::bf16) return {"results of bf16 only"};
     if (without_nan(p.as<Conv2d::Params>().activation) > Activation::hswish)
         return {"another function for the activation"};
     const auto g = forward_geometry(p);
@@ -105,31 +128,55 @@ Support supports_halves(const Problem& p) {
     return has_windows(g);
 }
 
+// Pairs of vectors alternate between their channels if channels are last.
+template <class H>
+void pack_halves(const ConvGeometry& g, const H* weight, bool has_pairs, float* to) {
+    constexpr int64_t vector = cpu::depthwise_halves_block, pair = 2 * vector;
+    const int64_t taps = g.kernel[0] * g.kernel[1];
+    for (int64_t c = 0; c < g.groups; ++c) {
+        const int64_t first = c / pair * pair, i = c - first;
+        const bool is_paired = has_pairs && first + pair <= g.groups;
+        float* channel = is_paired ? to + first * taps + i % 2 * vector + i / 2
+                                   : to + c / vector * vector * taps + c % vector;
+        for (int64_t tap = 0; tap < taps; ++tap)
+            channel[tap * (is_paired ? pair : vector)] = float(weight[c * taps + tap]);
+    }
+}
+
 Prepared prepare_halves(const PrepareContext& context) {
     auto& p = context.problem;
     const auto g = forward_geometry(p);
-    constexpr int64_t vector = cpu::depthwise_halves_block, pair = 2 * vector;
-    const int64_t taps = g.kernel[0] * g.kernel[1];
-    HalvesState s{shape_of(g, p), PackedValues<float>(g.groups * taps), {}};
-    s.parts = parts_of(g, p.threads, s.shape.rows_of_pixels());
-    auto* weight = static_cast<const BFloat16*>(context.constants[1]);
-    for (int64_t c = 0; c < g.groups; ++c) {
-        const int64_t first = c / pair * pair, i = c - first;
-        const bool is_paired = first + pair <= g.groups;
-        float* to = s.weight.data() + first * taps + (is_paired ? i % 2 * vector + i / 2 : i);
-        for (int64_t tap = 0; tap < taps; ++tap)
-            to[tap * (is_paired ? pair : vector)] = float(weight[c * taps + tap]);
-    }
+    HalvesState s{shape_of(g, p),
+                  PackedValues<float>(g.groups * g.kernel[0] * g.kernel[1]),
+                  {},
+                  has_blocks(p),
+                  p.outputs[0].dtype};
+    s.parts = parts_of(g, p.threads, s.rows());
+    dispatch_dtype(s.dtype, cpu::HalfTypes(), [&]<class H>(std::type_identity<H>) {
+        pack_halves(g, static_cast<const H*>(context.constants[1]), !s.has_blocks, s.weight.data());
+    });
     PackedInputs packed{{s.weight.piece()}, 1u << 1};
     return Prepared::make(std::move(s), 0, std::move(packed));
 }
 
+template <class H>
+cpu::DepthwiseOperands<H> operands_of(const HalvesState& s, const Launch& launch) {
+    return {launch.in<H>(0), s.weight.data(), launch.in_if_given<H>(2), launch.in_if_given<H>(3),
+            launch.out<H>(0)};
+}
+
 void run_halves(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<HalvesState>();
-    const cpu::DepthwiseHalves data{launch.in<BFloat16>(0), s.weight.data(), launch.in_if_given<BFloat16>(2),
-                                    launch.in_if_given<BFloat16>(3), launch.out<BFloat16>(0)};
-    in_claimed_parts(launch.threads, s.shape.rows_of_pixels(), s.parts,
-                     [&](int64_t first, int64_t last) { cpu::depthwise(s.shape, data, first, last); });
+    auto run = [&](auto&& rows) { in_claimed_parts(launch.threads, s.rows(), s.parts, rows); };
+    if (!s.has_blocks)
+        return run([&](int64_t first, int64_t last) {
+            cpu::depthwise(s.shape, operands_of<BFloat16>(s, launch), first, last);
+        });
+    dispatch_dtype(s.dtype, cpu::HalfTypes(), [&]<class H>(std::type_identity<H>) {
+        run([&](int64_t first, int64_t last) {
+            cpu::depthwise_in_blocks(s.shape, operands_of<H>(s, launch), first, last);
+        });
+    });
 }
 
 // --- the gradient of the weight ---
