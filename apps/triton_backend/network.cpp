@@ -2,7 +2,6 @@
 #include "apps/triton_backend/network.h"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <stdexcept>
 
@@ -18,16 +17,32 @@ struct ElementType {
     size_t size;
     const char* name;
 };
-// By LiteDataType.
-constexpr std::array<ElementType, 9> ElementTypes{{{4, "FP32"},
-                                                   {2, "FP16"},
-                                                   {4, "INT32"},
-                                                   {2, "INT16"},
-                                                   {1, "INT8"},
-                                                   {1, "UINT8"},
-                                                   {4, "UINT32"},
-                                                   {2, "UINT16"},
-                                                   {8, "INT64"}}};
+ElementType element_type(LiteDataType type) {
+    switch (type) {
+        case LITE_FLOAT:
+            return {4, "FP32"};
+        case LITE_HALF:
+            return {2, "FP16"};
+        case LITE_INT:
+            return {4, "INT32"};
+        case LITE_INT16:
+            return {2, "INT16"};
+        case LITE_INT8:
+            return {1, "INT8"};
+        case LITE_UINT8:
+            return {1, "UINT8"};
+        case LITE_UINT:
+            return {4, "UINT32"};
+        case LITE_UINT16:
+            return {2, "UINT16"};
+        case LITE_INT64:
+            return {8, "INT64"};
+        case LITE_BOOL:
+            return {1, "BOOL"};
+        default:
+            return {8, "FP64"};
+    }
+}
 
 void check(int failed) {
     if (failed) throw std::runtime_error(LITE_get_last_error());
@@ -77,8 +92,8 @@ std::vector<int64_t> shape_of(const LiteLayout& layout) {
 
 }  // namespace
 
-size_t size_of(LiteDataType type) { return ElementTypes.at(type).size; }
-const char* name_of(LiteDataType type) { return ElementTypes.at(type).name; }
+size_t size_of(LiteDataType type) { return element_type(type).size; }
+const char* name_of(LiteDataType type) { return element_type(type).name; }
 
 size_t bytes_of(LiteDataType type, const std::vector<int64_t>& shape) {
     size_t bytes = size_of(type);

@@ -43,24 +43,30 @@ double value_at(LiteDataType type, const std::byte* from) {
             return read<int16_t>(from);
         case LITE_INT8:
             return read<int8_t>(from);
+        case LITE_BOOL:
         case LITE_UINT8:
             return read<uint8_t>(from);
         case LITE_UINT:
             return read<uint32_t>(from);
         case LITE_UINT16:
             return read<uint16_t>(from);
+        case LITE_DOUBLE:
+            return read<double>(from);
         default:
             return read<int64_t>(from);
     }
 }
 
-// Integers are 0 or 1, which most indices may be; floats are from 1 to 2.
+// Integers and bools are 0 or 1, which most indices may be; floats are from 1 to 2.
 void fill(LiteDataType type, size_t bytes, std::mt19937& random, std::byte* to) {
     std::memset(to, 0, bytes);
     for (std::byte* const end = to + bytes; to != end; to += size_of(type)) {
         const auto bits = static_cast<uint32_t>(random());
         if (type == LITE_FLOAT) {
             const float value = 1 + static_cast<float>(bits >> 8) * 0x1p-24F;
+            std::memcpy(to, &value, sizeof value);
+        } else if (type == LITE_DOUBLE) {
+            const double value = 1 + bits * 0x1p-32;
             std::memcpy(to, &value, sizeof value);
         } else if (type == LITE_HALF) {
             const auto half = static_cast<uint16_t>(0x3C00 | (bits & 1023));

@@ -13,24 +13,28 @@ namespace {
 using mge::DType;
 
 struct ElementType {
+    LiteDataType type;
     const char* name;
     size_t bytes;
     DType dtype;
 };
 
-// Indexed by the number of a LiteDataType.
 constexpr ElementType element_types[] = {
-    {"float32", 4, DType::f32}, {"float16", 2, DType::f16}, {"int32", 4, DType::i32},
-    {"int16", 2, DType::i16},   {"int8", 1, DType::i8},     {"uint8", 1, DType::u8},
-    {"uint32", 4, DType::u32},  {"uint16", 2, DType::u16},  {"int64", 8, DType::i64},
+    {LITE_FLOAT, "float32", 4, DType::f32},  {LITE_HALF, "float16", 2, DType::f16},
+    {LITE_INT, "int32", 4, DType::i32},      {LITE_INT16, "int16", 2, DType::i16},
+    {LITE_INT8, "int8", 1, DType::i8},       {LITE_UINT8, "uint8", 1, DType::u8},
+    {LITE_UINT, "uint32", 4, DType::u32},    {LITE_UINT16, "uint16", 2, DType::u16},
+    {LITE_INT64, "int64", 8, DType::i64},    {LITE_BOOL, "bool", 1, DType::boolean},
+    {LITE_DOUBLE, "float64", 8, DType::f64},
 };
 
 const ElementType& element_type(LiteDataType type) {
-    auto number = static_cast<size_t>(type);
-    if (number >= std::size(element_types))
-        throw Error(mge::text("there is no data type ", static_cast<int>(type), "; the values are 0 to ",
-                              std::size(element_types) - 1));
-    return element_types[number];
+    auto found = std::ranges::find(element_types, type, &ElementType::type);
+    if (found == std::end(element_types))
+        throw Error(mge::text("there is no data type ", static_cast<int>(type), "; the values are ",
+                              int(LITE_FLOAT), " to ", int(LITE_INT64), ", ", int(LITE_BOOL), " and ",
+                              int(LITE_DOUBLE)));
+    return *found;
 }
 
 }  // namespace
@@ -43,7 +47,7 @@ LiteDataType data_type_of(DType dtype) {
     auto found = std::ranges::find(element_types, dtype, &ElementType::dtype);
     if (dtype == DType::none || found == std::end(element_types))
         throw Error(mge::text("Lite has no data type for elements of type ", dtype));
-    return static_cast<LiteDataType>(found - std::begin(element_types));
+    return found->type;
 }
 
 mge::TensorSpec spec_of(const Layout& layout) {

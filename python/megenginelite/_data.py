@@ -92,6 +92,8 @@ def converted(numbers: Sequence[Any], dtype: np.dtype) -> np.ndarray:
     values = np.array(numbers).ravel()
     if values.dtype.kind not in "biuf":
         raise TypeError(f"[LiteTensor] data is a list of numbers, got {numbers!r}")
+    if dtype.kind == "b":
+        return values.astype(dtype)
     finite = values[np.isfinite(values)]
     limits = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
     is_exact = dtype.kind == "f" or finite.size == values.size

@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 MAX_DIM = 7
 
-# NumPy's names, indexed by LiteDataType.
-_NAMES = (
-    "float32",
-    "float16",
-    "int32",
-    "int16",
-    "int8",
-    "uint8",
-    "uint32",
-    "uint16",
-    "int64",
-)
-_BYTES = (4, 2, 4, 2, 1, 1, 4, 2, 8)
+# NumPy's names and the bytes of an element, by LiteDataType.
+_TYPES = {
+    LiteDataType.LITE_FLOAT: ("float32", 4),
+    LiteDataType.LITE_HALF: ("float16", 2),
+    LiteDataType.LITE_INT: ("int32", 4),
+    LiteDataType.LITE_INT16: ("int16", 2),
+    LiteDataType.LITE_INT8: ("int8", 1),
+    LiteDataType.LITE_UINT8: ("uint8", 1),
+    LiteDataType.LITE_UINT: ("uint32", 4),
+    LiteDataType.LITE_UINT16: ("uint16", 2),
+    LiteDataType.LITE_INT64: ("int64", 8),
+    LiteDataType.LITE_BOOL: ("bool", 1),
+    LiteDataType.LITE_DOUBLE: ("float64", 8),
+}
+# Arrays are float64 by default, mostly by mistake, so the types that MegEngine lacks have no name.
+_NAMES = [name for name, _ in _TYPES.values()][:9]
 
 
 class UnknownDataTypeError(RuntimeError, KeyError):
@@ -45,7 +48,7 @@ def data_type_of(dtype: Any) -> LiteDataType:
     Args:
         dtype: a LiteDataType, a name like ``"int8"``, a NumPy dtype or scalar type; None: float32.
     Raises:
-        UnknownDataTypeError: Lite has no such type.
+        UnknownDataTypeError: MegEngine Lite has no such type, and it is no LiteDataType.
     """
     if dtype is None:
         return LiteDataType.LITE_FLOAT
@@ -76,7 +79,7 @@ def lite_dtype_2_numpy(dtype: LiteDataType) -> type[np.generic]:
     """
     if not isinstance(dtype, LiteDataType):
         raise AssertionError(f"[lite_dtype_2_numpy] dtype is a LiteDataType, got {dtype!r}")
-    return np.dtype(_NAMES[dtype]).type
+    return np.dtype(_TYPES[dtype][0]).type
 
 
 class LiteLayout(Struct):
@@ -85,6 +88,7 @@ class LiteLayout(Struct):
     Args:
         shape: up to 7 numbers; None or empty: not set yet.
         dtype: ``"int8"`` and the like, a LiteDataType, a NumPy dtype or scalar type; None: float32.
+            Bool and float64, which inputs and outputs of networks may have, need a LiteDataType.
     Attributes:
         ndim: number of dimensions.
         data_type: number of the LiteDataType.
@@ -133,7 +137,7 @@ class LiteLayout(Struct):
     @property
     def _nbytes(self) -> int:
         """Size in bytes of a tensor without gaps."""
-        return prod(self.shapes) * _BYTES[self.data_type] if self.ndim else 0
+        return prod(self.shapes) * _TYPES[LiteDataType(self.data_type)][1] if self.ndim else 0
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LiteLayout):

@@ -32,7 +32,7 @@ class LiteDeviceType(IntEnum):
 
 
 class LiteDataType(IntEnum):
-    """The type of a tensor's elements."""
+    """The type of a tensor's elements; MegEngine lacks the last two."""
 
     LITE_FLOAT = 0
     LITE_HALF = 1
@@ -43,6 +43,8 @@ class LiteDataType(IntEnum):
     LITE_UINT = 6
     LITE_UINT16 = 7
     LITE_INT64 = 8
+    LITE_BOOL = 16
+    LITE_DOUBLE = 17
 
 
 class LiteTensorPhase(IntEnum):

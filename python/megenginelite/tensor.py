@@ -9,7 +9,7 @@ from math import prod
 from . import _dlpack
 from ._check import expect
 from ._data import address_of, array_of, converted, require, sizes
-from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy
+from ._layout import MAX_DIM, LiteLayout, data_type_of, lite_dtype_2_numpy
 from ._library import _LiteTensorDesc, library
 from ._numpy import np
 from .struct import LiteDataType, LiteDeviceType, LiteIOType  # noqa: F401 - also found here
@@ -282,7 +282,14 @@ class LiteTensor:
         """The layout that a shared array gives the tensor."""
         shape, own = array.shape or [1], self.layout.shapes
         keeps_own = own and len(own) != len(shape) and prod(own) == array.size
-        return LiteLayout(own if keeps_own else shape, array.dtype)
+        return LiteLayout(own if keeps_own else shape, self._type_of(array))
+
+    def _type_of(self, array: np.ndarray) -> LiteDataType:
+        """The type of an array's elements; the tensor's own may be one without a name."""
+        own = self.layout
+        if array.dtype == own.dtype:
+            return LiteDataType(own.data_type)
+        return data_type_of(array.dtype)
 
     def set_data_by_copy(
         self, data: Any, data_length: int = 0, layout: LiteLayout | None = None
@@ -305,9 +312,11 @@ class LiteTensor:
         if isinstance(data, (list, tuple)):
             if layout is not None:
                 self.layout = layout
-            data, layout = self._with_first(data), None
+            data = self._with_first(data)
+            layout = LiteLayout(data.shape or [1], self._type_of(data))
         elif (array := array_of(data, is_copied=True)) is not None:
             data = array
+            layout = layout or LiteLayout(array.shape or [1], self._type_of(array))
         else:
             require(layout or data_length, "data is a pointer; give data_length or layout")
             layout = layout or self.layout

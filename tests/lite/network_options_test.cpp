@@ -263,13 +263,16 @@ TEST(NetworkIOList, OnlyConfiguredOutputsAreComputed) {
 
 TEST(NetworkIOList, TypesWithoutLiteEquivalentAreNamed) {
     EXPECT_THAT(error_of([&] { load(comparison()); }),
-                HasSubstr("output 'is_positive' has elements of type bool"));
-    Network network(NetworkIO{{}, {named("twice")}});
+                HasSubstr("output 'narrow' has elements of type bfloat16"));
+    Network network(NetworkIO{{}, {named("is_positive"), named("twice")}});
     network.compute_only_configured_output();
     network.load_model(comparison());
-    write<float>(*network.get_io_tensor("x"), {1, -2});
+    write<double>(*network.get_io_tensor("x"), {1, -2});
     run(network);
-    EXPECT_THAT(output(network, "twice"), ElementsAre(2, -4));
+    EXPECT_EQ(network.get_io_tensor("twice")->get_layout(), layout({2}, LITE_DOUBLE));
+    EXPECT_THAT(values_of<double>(*network.get_io_tensor("twice")), ElementsAre(2, -4));
+    EXPECT_EQ(network.get_io_tensor("is_positive")->get_layout(), layout({2}, LITE_BOOL));
+    EXPECT_THAT(values_of<uint8_t>(*network.get_io_tensor("is_positive")), ElementsAre(1, 0));
 }
 
 TEST(NetworkIOList, ShapeQueriesComputeNothing) {

@@ -97,9 +97,11 @@ const std::string& picker() {
 }
 
 const std::string& comparison() {
-    static const ModelPath model(make_model({{"x", f32({2})}}, [](const mge::Tensors& x) {
+    static const ModelPath model(make_model({{"x", {DType::f64, {2}, {}}}}, [](const mge::Tensors& x) {
         return std::vector<std::pair<std::string, mge::Tensor>>{
-            {"is_positive", ops::greater(x[0], ops::sub(x[0], x[0]))}, {"twice", ops::add(x[0], x[0])}};
+            {"is_positive", ops::greater(x[0], ops::sub(x[0], x[0]))},
+            {"twice", ops::add(x[0], x[0])},
+            {"narrow", ops::convert(x[0], {.dtype = DType::bf16})}};
     }));
     return model.path();
 }

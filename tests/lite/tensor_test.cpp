@@ -28,6 +28,10 @@ TEST(LiteTensor, EnumValues) {
     EXPECT_EQ(LITE_DEVICE_DEFAULT, 7);
     EXPECT_EQ(LITE_UINT16, 7);
     EXPECT_EQ(LITE_INT64, 8);
+    EXPECT_EQ(LITE_BOOL, 16);
+    EXPECT_EQ(LITE_DOUBLE, 17);
+    EXPECT_EQ(LITE_BOOL, 16);
+    EXPECT_EQ(LITE_DOUBLE, 17);
 }
 
 TEST(LiteTensor, Constructions) {
@@ -91,17 +95,19 @@ TEST(LiteTensor, InvalidLayouts) {
 }
 
 TEST(LiteTensor, EveryTypeOfElements) {
-    constexpr size_t sizes[] = {4, 2, 4, 2, 1, 1, 4, 2, 8};
-    for (int type = LITE_FLOAT; type <= LITE_INT64; ++type) {
-        Tensor tensor(LITE_CPU, layout({3, 4}, LiteDataType(type))), copy;
-        EXPECT_EQ(tensor.get_tensor_total_size_in_byte(), 12 * sizes[type]);
+    constexpr std::pair<LiteDataType, size_t> types[] = {
+        {LITE_FLOAT, 4}, {LITE_HALF, 2},   {LITE_INT, 4},   {LITE_INT16, 2}, {LITE_INT8, 1},  {LITE_UINT8, 1},
+        {LITE_UINT, 4},  {LITE_UINT16, 2}, {LITE_INT64, 8}, {LITE_BOOL, 1},  {LITE_DOUBLE, 8}};
+    for (auto [type, size] : types) {
+        Tensor tensor(LITE_CPU, layout({3, 4}, type)), copy;
+        EXPECT_EQ(tensor.get_tensor_total_size_in_byte(), 12 * size);
         auto* bytes = static_cast<uint8_t*>(tensor.get_memory_ptr());
-        std::iota(bytes, bytes + 12 * sizes[type], uint8_t(0));
+        std::iota(bytes, bytes + 12 * size, uint8_t(0));
         auto columns = tensor.slice({0, 1}, {3, 3});
         copy.copy_from(*columns);
-        EXPECT_EQ(copy.get_layout(), layout({3, 2}, LiteDataType(type)));
-        EXPECT_EQ(values_of<uint8_t>(copy)[0], sizes[type]);
-        EXPECT_EQ(static_cast<uint8_t*>(copy.get_memory_ptr({2, 1}))[0], 10 * sizes[type]) << type;
+        EXPECT_EQ(copy.get_layout(), layout({3, 2}, type));
+        EXPECT_EQ(values_of<uint8_t>(copy)[0], size);
+        EXPECT_EQ(static_cast<uint8_t*>(copy.get_memory_ptr({2, 1}))[0], 10 * size) << type;
     }
 }
 

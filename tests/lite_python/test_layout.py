@@ -30,6 +30,22 @@ def test_spellings_of_a_type_are_equal(name):
     assert layout._nbytes == 6 * np.dtype(name).itemsize
 
 
+@pytest.mark.parametrize("dtype", [LiteDataType.LITE_BOOL, LiteDataType.LITE_DOUBLE])
+def test_types_that_megengine_lacks_are_numbers(dtype):
+    layout = LiteLayout([2, 3], dtype)
+    assert LiteLayout([2, 3], int(dtype)) == layout
+    assert layout.dtype is lite_dtype_2_numpy(dtype)
+    array = np.arange(6).reshape(2, 3).astype(layout.dtype)
+    tensor = LiteTensor(layout)
+    for write in (tensor.set_data_by_copy, tensor.set_data_by_share):
+        write(array)
+        assert tensor.layout == layout and np.array_equal(tensor.to_numpy(), array)
+    tensor.set_data_by_copy([1, 0, 0, 1])
+    assert tensor.to_numpy().ravel().tolist() == [1, 0, 0, 1, *array.ravel()[4:]]
+    with pytest.raises(RuntimeError, match=r"float32, float16.*int64"):
+        LiteTensor(shapes=[2, 3]).set_data_by_copy(array)
+
+
 def test_type_is_float32_by_default():
     assert LiteLayout([1]).dtype is np.float32
     assert LiteLayout().data_type == LiteDataType.LITE_FLOAT

@@ -246,6 +246,19 @@ def write_squeezed(path):
     save(parser.parse_model(text), path)
 
 
+def write_masked(path):
+    """ONNX: "mask" bool and "x" float64 (n, 2) to "kept", x or 0, and "hidden", the other mask."""
+    from onnx import parser, save
+
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    masked (bool[n, 2] mask, double[n, 2] x) => (double[n, 2] kept, bool[n, 2] hidden)
+    <double zero = {0}> {
+        kept = Where(mask, x, zero)
+        hidden = Not(mask)
+    }"""
+    save(parser.parse_model(text), path)
+
+
 def direct(path, arrays=None):
     """The inputs, by default random ones, and outputs of a run without a server."""
     sys.path.insert(0, environment()["PYTHONPATH"])

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from server_processes import direct, dump_centred, write_squeezed
+from server_processes import direct, dump_centred, write_masked, write_squeezed
 
 from megengine.serving import ServedModel
 from megengine.serving.batching import Batcher
@@ -86,6 +86,30 @@ def test_a_predictor_keeps_other_columns(models):
 def test_data_that_do_not_fit(data, dtype, shape, message):
     with pytest.raises(ValueError, match=message):
         array_of(data, np.dtype(dtype), shape)
+
+
+def test_masks_and_doubles(tmp_path):
+    write_masked(tmp_path / "masked.onnx")
+    model = ServedModel(tmp_path / "masked.onnx")
+    assert model.has_batch
+    assert [info.datatype for info in model.inputs] == ["BOOL", "FP64"]
+    assert [info.datatype for info in model.outputs] == ["FP64", "BOOL"]
+    numbers = [1 / 3, -1 / 3, 5e-324, 2.0]
+    body = {
+        "inputs": [
+            {"name": "mask", "datatype": "BOOL", "shape": [2, 2], "data": [True, False, 1, 0]},
+            {"name": "x", "datatype": "FP64", "shape": [2, 2], "data": numbers},
+        ],
+    }
+    arrays, rows, _ = decode_request(model, body)
+    answer = encode_response("masked", model.run(arrays))["outputs"]
+    assert rows == 2
+    assert [one["datatype"] for one in answer] == ["FP64", "BOOL"]
+    assert [one["data"] for one in answer] == [[1 / 3, 0, 5e-324, 0], [False, True, False, True]]
+    arrays["mask"] = array_of(np.array([2, 0, 255, 0], "uint8").view(bool), np.dtype(bool), [2, 2])
+    assert model.run(arrays)["hidden"].view("uint8").tolist() == [[0, 1], [0, 1]]
+    with pytest.raises(ValueError, match="not of type bool"):
+        array_of([0.5], np.dtype(bool), [1])
 
 
 def test_data_that_fit():

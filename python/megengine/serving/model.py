@@ -290,7 +290,8 @@ class ServedModel:
             # A generator for each input: more rows begin with those that fewer rows consist of.
             random = np.random.default_rng(place)
             values = 2 * random.random((rows_factor * sizes[0], *sizes[1:]))
-            sample[info.name] = values.astype(info.dtype)
+            is_real = info.dtype.kind == "f"
+            sample[info.name] = (values if is_real else values // 1).astype(info.dtype)
         return sample
 
     def _describe_outputs(self) -> tuple[bool, list[TensorInfo]]:
@@ -434,8 +435,11 @@ def array_of(data: Sequence, dtype: np.dtype, shape: Sequence[int]) -> np.ndarra
         raise ValueError(f"the data are not an array of numbers: {error}") from None
     if values.size != prod(shape):
         raise ValueError(f"shape {tuple(shape)} has {prod(shape)} elements, got {values.size}")
-    if values.size and values.dtype.kind not in ("iuf" if dtype.kind == "f" else "iu"):
+    if values.size and values.dtype.kind not in {"f": "iuf", "b": "biu"}.get(dtype.kind, "iu"):
         raise ValueError(f"an element is not of type {dtype.name}")
+    if dtype.kind == "b":
+        # Raw content may have any bytes, and kernels expect 0 or 1.
+        values = (values.view(np.uint8) if values.dtype.kind == "b" else values) != 0
     if dtype.kind in "iu" and values.size:
         limits = np.iinfo(dtype)
         if int(values.min()) < limits.min or int(values.max()) > limits.max:

@@ -34,7 +34,8 @@ typedef enum LITE_ANY_INT {
     LITE_DEVICE_DEFAULT = 7, /* for a network: that of its file, otherwise the CPU */
 } LiteDeviceType;
 
-/* Element types. An element has 4, 2, 4, 2, 1, 1, 4, 2 and 8 bytes, in this order. */
+/* Element types. An element has 4, 2, 4, 2, 1, 1, 4, 2, 8, 1 and 8 bytes, in this order. MegEngine lacks the
+   last two; a LITE_BOOL is a byte that is 0 or 1. */
 typedef enum LITE_ANY_INT {
     LITE_FLOAT = 0,
     LITE_HALF = 1,
@@ -45,6 +46,8 @@ typedef enum LITE_ANY_INT {
     LITE_UINT = 6,
     LITE_UINT16 = 7,
     LITE_INT64 = 8,
+    LITE_BOOL = 16,
+    LITE_DOUBLE = 17,
 } LiteDataType;
 
 /* The tensors of a network that a name refers to; LITE_IO: the input of that name, otherwise the output. */
