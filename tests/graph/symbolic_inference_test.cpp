@@ -165,6 +165,9 @@ TEST(SymbolicInference, GraphsInsideOfOperatorsAreFollowed) {
     Tensor flag = ops::greater(ops::sum(start, {.axes = {0}}), scalar_tensor(0, DType::f32));
     EXPECT_EQ(r.shape(ops::cond({flag, start, start}, {.then_graph = chosen, .else_graph = chosen})[0]),
               "(2*t,)");
+    auto taken = body([](auto in) { return Tensors{ops::cond_take(in[0], ops::greater(in[0], in[1]))[0]}; });
+    EXPECT_EQ(r.shape(ops::cond({flag, start, start}, {.then_graph = taken, .else_graph = chosen})[0]),
+              "(?,)");
 }
 
 TEST(SymbolicInference, ARefusedApplicationLeavesItsDemands) {

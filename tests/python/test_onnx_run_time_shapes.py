@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from onnx_files import load, model_of, number, onnx, port, same_as_runtime
 
+from megengine import _mge
+
 node = onnx.helper.make_node
 KINDS = onnx.TensorProto
 
@@ -155,7 +157,8 @@ def test_boxes_are_suppressed_if_there_are_any(tmp_path):
         node("ReduceProd", ["shape"], ["count"], keepdims=0),
         node("Equal", ["count", "nothing"], ["is_empty"]),
         node("If", ["is_empty"], ["chosen"], **kept_boxes()),
-        node("Gather", ["good", "chosen"], ["y"]),
+        node("Slice", ["chosen", "zero", "two"], ["first"]),
+        node("Gather", ["good", "first"], ["y"]),
     ]
     numbers = [
         number("least", 0.5, np.float32),
@@ -169,8 +172,11 @@ def test_boxes_are_suppressed_if_there_are_any(tmp_path):
     corners = np.random.rand(6, 2).astype(np.float32)
     boxes = np.concatenate([corners, corners + 1], axis=1)
     classes = np.float32([0, 1, 0, 0, 1, 0])
+    written = tmp_path / "written.onnx"
+    _mge.load(str(path)).write_onnx(str(written), 17)
     for scores in ([0.9, 0.8, 0.7, 0.6, 0.95, 0.1], [0.1] * 6):
         same_as_runtime(path, boxes, np.float32(scores), classes)
+        same_as_runtime(written, boxes, np.float32(scores), classes)
 
 
 def test_boxes_of_each_class_and_derived_values(tmp_path):

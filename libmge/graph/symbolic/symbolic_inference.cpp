@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "libmge/graph/infer.h"
+#include "libmge/graph/inner_graph.h"
+#include "libmge/ops/control/cond.h"
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/slice/slice.h"
@@ -221,6 +223,7 @@ SymbolicInference::Application SymbolicInference::application_of(const Node& nod
 void SymbolicInference::infer(const Node& node) {
     Application application = application_of(node);
     TensorSpecs outputs = infer_outputs(application);
+    if (node.op == &ops::Cond::info) add_shared_sizes(application, outputs);
     Tensors constants = constants_of(application, outputs);
     std::vector<ExtentList> elements(outputs.size());
     if (constants.empty())
@@ -287,6 +290,38 @@ TensorSpecs SymbolicInference::with_items(const Application& application) {
     auto shapes = node.op->shapes_of_items(application.shapes[0], unknown_extent(node.outputs[0], 0));
     for (size_t i = 0; i < shapes.size(); ++i) outputs.at(i).shape = shapes[i];
     return outputs;
+}
+
+void SymbolicInference::add_shared_sizes(const Application& application, TensorSpecs& outputs) const {
+    auto is_unknown = [](const TensorSpec& spec) { return !spec.shape.is_known(); };
+    if (std::ranges::none_of(outputs, is_unknown)) return;
+    auto& params = application.node.as<ops::Cond::Params>();
+    auto then = shapes_of_branch(application, params.then_graph, "then"),
+         otherwise = shapes_of_branch(application, params.else_graph, "else");
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (!is_unknown(outputs[i]) || !then[i].is_known() || !otherwise[i].is_known()) continue;
+        if (then[i].rank() != otherwise[i].rank()) continue;
+        for (int axis = 0; axis < then[i].rank(); ++axis)
+            if (!then[i].extent(axis).is(otherwise[i].extent(axis)))
+                then[i].set(axis, unknown_extent(application.node.outputs[i], axis));
+        outputs[i].shape = then[i];
+    }
+}
+
+std::vector<Shape> SymbolicInference::shapes_of_branch(const Application& application,
+                                                       const SubgraphRef& branch,
+                                                       std::string_view name) const {
+    auto& graph = graph_of(branch);
+    auto input = [&](ValueId id) {
+        auto operand = size_t(std::ranges::find(graph.inputs(), id) - graph.inputs().begin()) + 1;
+        return SymbolicValue{application.shapes[operand], application.elements[operand],
+                             application.constants[operand]};
+    };
+    std::string prefix = text(options_.prefix, application.node.outputs[0], '.', name, '.');
+    SymbolicInference inference(graph, {options_.unknown, input, prefix, options_.follows_values});
+    std::vector<Shape> shapes;
+    for (ValueId id : graph.outputs()) shapes.push_back(inference.at(id).shape);
+    return shapes;
 }
 
 void SymbolicInference::note_refused(const Node& node) {

@@ -63,6 +63,10 @@ private:
     void give_missing_axes(Application& application) const;
     TensorSpecs infer_outputs(const Application& application);
     TensorSpecs with_items(const Application& application);
+    // Gives results of a `cond` whose branches have different shapes the sizes that these share.
+    void add_shared_sizes(const Application& application, TensorSpecs& outputs) const;
+    std::vector<Shape> shapes_of_branch(const Application& application, const SubgraphRef& branch,
+                                        std::string_view name) const;
     TensorSpecs recorded(const Node& node, bool keeps_rank);
     // Returns the rank of an output and the sizes of axes that are not cut, if host values are unknown.
     Shape shape_at_unknown_values(const Application& application) const;
