@@ -108,11 +108,10 @@ CASES = (
     | binary("equal not_equal less less_equal greater greater_equal", whole(4, 6), whole(4, 6))
     | binary("logical_and logical_or logical_xor", mask(4, 6), mask(4, 6))
     | {
-        f"bitwise_{name}": same(
-            f"bitwise_{name}", *[whole(4, 6, low=-99, high=99)] * count, least=18
-        )
-        for name, count in {"and": 2, "or": 2, "xor": 2, "not": 1}.items()
+        f"bitwise_{name}": same(f"bitwise_{name}", *[whole(4, 6, low=-99, high=99)] * 2, least=18)
+        for name in ("and", "or", "xor")
     }
+    | {"bitwise_not": same("bitwise_not", whole(4, 6, low=-99, high=99))}
     | {
         "bit_cast": Case(lambda x: ops.bit_cast(x, dtype="int32"), X, op="bit_cast", least=26),
         "tree_ensemble": Case(lambda x: ops.tree_ensemble(x, *TREES, targets=2), real(6, 3)),

@@ -45,6 +45,11 @@ Operands export_bitwise(Site& s) {
     return export_same(s);
 }
 
+Operands export_bitwise_not(Site& s) {
+    if (s.opset() >= 18 || is_unsigned(s.dtype())) return export_bitwise(s);
+    return {s.emit("Sub", {s.number(-1, s.dtype()), s.in(0)})};  // ~x = -1 - x
+}
+
 Operands export_bit_cast(Site& s) {
     s.require_opset(26);
     return {s.emit("BitCast", {s.in(0)}, {{"to", type_number(s.params<ops::BitCast>().dtype)}})};
@@ -203,7 +208,7 @@ constexpr ExportRow export_rows[] = {
     {&ops::Atanh::info, export_same, "Atanh"},
     {&ops::BitCast::info, export_bit_cast, "BitCast"},
     {&ops::BitwiseAnd::info, export_bitwise, "BitwiseAnd"},
-    {&ops::BitwiseNot::info, export_bitwise, "BitwiseNot"},
+    {&ops::BitwiseNot::info, export_bitwise_not, "BitwiseNot"},
     {&ops::BitwiseOr::info, export_bitwise, "BitwiseOr"},
     {&ops::BitwiseXor::info, export_bitwise, "BitwiseXor"},
     {&ops::Ceil::info, export_rounding, "Ceil"},
