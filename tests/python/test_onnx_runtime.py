@@ -70,6 +70,7 @@ def assert_same(path, feed, at_most=0):
 
 
 X = real(2, 5, 12)
+GROUP_OF_COLUMN = (np.arange(80, dtype=np.int32) * 7) % 3
 LAST = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
 
 CASES = {
@@ -111,6 +112,18 @@ CASES = {
         [real(3, 64), steps(7, 4, 16), small(28), steps(28)],
         1,
         {"K": 64, "N": 7, "bits": 8, "block_size": 16},
+    ),
+    "matmul_4_bits_real_zeros": (
+        "MatMulNBits",
+        [real(3, 80), steps(7, 3, 16), small(21), real(21) + 8],
+        1,
+        {"K": 80, "N": 7, "bits": 4, "block_size": 32},
+    ),
+    "matmul_4_bits_reordered": (
+        "MatMulNBits",
+        [real(3, 80), steps(7, 3, 16), small(21), None, GROUP_OF_COLUMN, real(7)],
+        1,
+        {"K": 80, "N": 7, "bits": 4, "block_size": 32},
     ),
     "skip_rms": (
         "SkipSimplifiedLayerNormalization",
@@ -400,7 +413,9 @@ GROUPED = {
 }
 
 
-def grouped(path, lengths, words, capacity, *, packed=False, turned=WIDTH, **attributes):
+def grouped(
+    path, lengths, words, capacity, *, packed=False, turned=WIDTH, sink=False, **attributes
+):
     """A model whose batch, words and room are open, and inputs for it."""
     batch, total = len(lengths), max(lengths)
     feed = {"q": real(batch, words, QUERIES * WIDTH)}
@@ -421,6 +436,9 @@ def grouped(path, lengths, words, capacity, *, packed=False, turned=WIDTH, **att
     attributes = {"do_rotary": 1, **attributes}
     tables = ["cos", "sin"] if attributes["do_rotary"] else []
     names = [n if n in feed else "" for n in ("q", "k", "v", "past_k", "past_v", "ends", "total")]
+    if sink:
+        tables += [""] * (4 - len(tables)) + ["sink"]
+        weights.append(onnx.numpy_helper.from_array(real(QUERIES), "sink"))
     node = onnx.helper.make_node(
         "GroupQueryAttention",
         names + tables,
@@ -475,17 +493,14 @@ def test_attention_in_groups_of_other_operands(how, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "attribute, reason",
-    [
-        ({"softcap": 2.0}, "capped scores"),
-        ({"smooth_softmax": 1}, "a softmax with a sink"),
-    ],
+    "how",
+    [{"softcap": 2.0}, {"smooth_softmax": 1}, {"sink": True}, {"sink": True, "softcap": 3.0}],
 )
-def test_attention_in_groups_that_has_no_counterpart(attribute, reason, tmp_path):
+@pytest.mark.parametrize("lengths, words, room", [([8], 1, 7), ([5, 5], 5, 0)])
+def test_attention_in_groups_with_other_scores(how, lengths, words, room, tmp_path):
+    """Capped scores; a softmax whose sum has one more term."""
     path = tmp_path / "model.onnx"
-    grouped(path, [8], 1, 7, **attribute)
-    with pytest.raises(RuntimeError, match=reason):
-        load(path)
+    assert_grouped(path, grouped(path, lengths, words, room, **how), lengths, words)
 
 
 @pytest.mark.parametrize("name", ["K", "N", "block_size"])

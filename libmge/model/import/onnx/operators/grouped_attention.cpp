@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/onnx/operators/grouped_attention.h"
 
+#include <cmath>
 #include <limits>
 
 #include "libmge/base/number_text.h"
@@ -12,9 +13,14 @@
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/trigonometric.h"
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/take.h"
+#include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/attention/attention.h"
+#include "libmge/ops/nn/attention/gradient.h"
+#include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/layout/transpose.h"
@@ -111,13 +117,39 @@ Tensor hidden_keys(const Site& site, const Tensor& places, const Tensor& keys) {
 }
 
 void require_plain(const Site& site) {
-    if (site.attributes.number("softcap", 0) > 0) unsupported("capped scores (softcap)");
-    if (site.attributes.integer("smooth_softmax", 0) > 0 || site.has(11))
-        unsupported("a softmax with a sink");
     for (auto name : {"k_quant_type", "v_quant_type"})
         if (site.attributes.word(name, "NONE") != "NONE") unsupported("quantised keys and values");
     if (site.attributes.integer("qk_output", 0)) unsupported("scores as an output");
     if (site.has(3) != site.has(4)) invalid("it has past keys without past values, or the reverse");
+}
+
+// The scores of a sink, which takes its share of each softmax: a number for each head, or 0; null without
+// one.
+Tensor sink_of(const Site& site) {
+    bool is_zero = site.attributes.integer("smooth_softmax", 0) > 0;
+    if (site.has(11)) return ops::reshape(as_dtype(site.in(11), DType::f32), {.shape = {1, -1, 1, 1}});
+    return is_zero ? real(0) : Tensor();
+}
+
+Tensor softmax_with(const Tensor& sink, const Tensor& scores) {
+    Tensor largest = ops::maximum(ops::max(scores, {.axes = {-1}, .keepdims = true}), sink);
+    Tensor shares = ops::exp(ops::sub(scores, largest));
+    Tensor sum = ops::sum(shares, {.axes = {-1}, .keepdims = true});
+    return ops::div(shares, ops::add(sum, ops::exp(ops::sub(sink, largest))));
+}
+
+// The steps one by one, for scores that the operator lacks.
+Tensor composed(const Tensors& in, double scale, double cap, const Tensor& sink) {
+    auto &queries = in[0], &keys = in[1];
+    int64_t times = *find_extent(queries, 1) / *find_extent(keys, 1);
+    if (scale <= 0) scale = 1 / std::sqrt(double(*find_extent(queries, 3)));
+    Tensor scores =
+        as_dtype(ops::matmul(queries, ops::repeated_heads(keys, times), {.transpose_b = true}), DType::f32);
+    scores = ops::mul(scores, real(scale));
+    if (cap > 0) scores = ops::mul(ops::tanh(ops::div(scores, real(cap))), real(cap));
+    scores = ops::add(scores, as_dtype(in[3], DType::f32));
+    Tensor weights = sink ? softmax_with(sink, scores) : softmax_along(scores, -1);
+    return ops::matmul(as_dtype(weights, queries.dtype()), ops::repeated_heads(in[2], times));
 }
 
 // The places of all words, or of the first one.
@@ -151,8 +183,12 @@ Tensors import_group_query_attention(const Site& site) {
     Tensor keys = kept_with(site.optional(3), words.keys, places, total);
     Tensor values = kept_with(site.optional(4), words.values, places, total);
     Tensor queries = ops::transpose(words.queries, {.pattern = {0, 2, 1, 3}});
-    ops::Attention::Params params{.scale = site.attributes.number("scale", 0)};
-    Tensor y = ops::attention({queries, keys, values, hidden_keys(site, places, keys)}, params)[0];
+    Tensors operands{queries, keys, values, hidden_keys(site, places, keys)};
+    double scale = site.attributes.number("scale", 0), cap = site.attributes.number("softcap", 0);
+    Tensor sink = sink_of(site);
+    bool is_fused = cap <= 0 && !sink;
+    Tensor y = is_fused ? Tensor(ops::attention(TensorList(operands), {.scale = scale})[0])
+                        : composed(operands, scale, cap, sink);
     return {side_by_side(y), keys, values};
 }
 
