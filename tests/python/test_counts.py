@@ -76,3 +76,23 @@ def test_the_dtype_of_a_tensor_is_a_dtype_for_astype(symbolic):
         got = traced(mge.Tensor([1.5, 2.0]), mge.Parameter([1.0], dtype="float16"))
         assert got.dtype == np.float16
     assert mge.Tensor([1.5]).astype(mge.Tensor([3])).numpy().tolist() == [1]
+
+
+# Axes of size 1 and 0; counts of 0 and 1; new axes; as many new axes at once as a rank of 7 allows.
+@pytest.mark.parametrize(
+    "shape, counts",
+    [
+        ((2, 3), (2, 2)),
+        ((2, 3), (3, 1, 2)),
+        ((1, 4, 1), (2, 0, 3)),
+        ((0, 2), (2, 2)),
+        ((), (2, 3)),
+        ((2, 1, 3, 2), (2, 3, 1, 2)),
+        ((2, 1, 2, 2, 1, 2), (2, 2, 1, 3, 2, 2)),
+    ],
+)
+def test_tile_repeats_each_axis(shape, counts):
+    array = np.arange(np.prod(shape, dtype=int), dtype="float32").reshape(shape)
+    traced = trace(lambda x: F.tile(x, counts), symbolic=True)
+    for tile in (lambda x: F.tile(x, counts), traced, traced):
+        np.testing.assert_array_equal(tile(mge.Tensor(array)).numpy(), np.tile(array, counts))

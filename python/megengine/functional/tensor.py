@@ -20,6 +20,7 @@ from ..core.tensor.extents import (
     least,
     reshaped_with,
 )
+from ..core.tensor.indexing import MAX_RANK
 from ..core.tensor.shape_arguments import as_int, as_vector, named_axes, normal_axis
 from ..core.tracing_state import is_recorded
 from ..tensor import Tensor
@@ -428,11 +429,17 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
     )
     rank = len(counts)
     out = _mge.ops.add_axis(inp, axes=list(range(rank - inp.ndim))) if rank > inp.ndim else inp
-    for axis, count in enumerate(counts):
-        if is_recorded(count) or count != 1:
-            wide: list[Any] = [None] * axis + [count] + [None] * (rank - axis)
-            copies = broadcast_to(expand_dims(out, axis), wide)
-            out = _mge.ops.flatten(copies, start=axis, end=axis + 1)
+    repeated = [axis for axis, count in enumerate(counts) if is_recorded(count) or count != 1]
+    room = max(MAX_RANK - rank, 1)
+    for first in range(0, len(repeated), room):
+        axes = repeated[first : first + room]
+        places = [axis + i for i, axis in enumerate(axes)]
+        wide: list[Any] = [None] * (rank + len(axes))
+        for place, axis in zip(places, axes, strict=True):
+            wide[place] = counts[axis]
+        out = broadcast_to(expand_dims(out, places), wide)
+        for axis in axes:
+            out = _mge.ops.flatten(out, start=axis, end=axis + 1)
     return copy(inp) if out is inp else out
 
 

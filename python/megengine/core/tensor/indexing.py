@@ -26,7 +26,7 @@ from .dtype import is_dtype_equal, is_integer
 from .extents import extents
 
 ABSENT_BOUND = -(2**63)  # a slice bound that was not given
-_MAX_RANK = 7
+MAX_RANK = 7
 _FROM_INPUT = ABSENT_BOUND + 1  # a slice bound that is a Tensor's value
 
 
@@ -174,9 +174,9 @@ def _entries(x: Tensor, key: Any) -> list[Any]:
 
 
 def _has_too_many_axes(x: Tensor, entries: list[Any]) -> bool:
-    if x.ndim + len(entries) <= _MAX_RANK:
+    if x.ndim + len(entries) <= MAX_RANK:
         return False
-    return x.ndim + sum(e is None or isinstance(e, bool) for e in entries) > _MAX_RANK
+    return x.ndim + sum(e is None or isinstance(e, bool) for e in entries) > MAX_RANK
 
 
 def _with_flat_masks(x: Tensor, entries: list[Any]) -> tuple[Tensor, list[Any]]:
