@@ -233,6 +233,7 @@ def add_layers():
         "1x1": ((64, 64, 1, 1), {}),
         "1x1 stride 2": ((64, 64, 1, 1), {"stride": 2}),
         "depthwise 3x3": ((64, 1, 1, 3, 3), {"padding": 1, "groups": 64}),
+        "depthwise 7x7": ((64, 1, 1, 7, 7), {"padding": 3, "groups": 64}),
         "depthwise 31x31": ((64, 1, 1, 31, 31), {"padding": 15, "groups": 64}),
     }
     for name, (shape, options) in windows.items():
@@ -274,6 +275,14 @@ def add_layers():
     )
 
 
+def add_random():
+    if OPTIONS.backward:
+        return
+    case("normal", lambda: mge.random.normal(size=MATRIX), lambda: torch.randn(MATRIX))
+    case("uniform", lambda: mge.random.uniform(size=MATRIX), lambda: torch.rand(MATRIX))
+    case("dropout", lambda x: F.dropout(x, 0.3), lambda x: T.dropout(x, 0.3), MATRIX)
+
+
 def least(run):
     run()
     best, begin = float("inf"), time.perf_counter()
@@ -287,7 +296,7 @@ def least(run):
 def main():
     warnings.filterwarnings("ignore")
     torch.set_num_threads(OPTIONS.threads)
-    for add in (add_elementwise, add_reductions, add_moves, add_layers):
+    for add in (add_elementwise, add_reductions, add_moves, add_layers, add_random):
         add()
     rows = [(least(ours), least(theirs), name) for name, (ours, theirs) in cases.items()]
     if not rows:
