@@ -8,6 +8,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 from megengine.jit import trace
+from megengine.optimizer import LAMB, Adam
 
 SQUARE = np.array([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0], [9.0, 7.0, 8.0]], np.float32)
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
@@ -190,3 +191,52 @@ def test_scatter_refuses_an_array_to_change():
     x = mge.tensor(np.zeros((1, 2), np.float32))
     F.scatter(x, 1, np.array([[1]], np.int32), np.array([[7]], np.float32))
     assert x.tolist() == [[0.0, 7.0]]
+
+
+def betas_of(kind):
+    return kind([mge.Parameter([1.0])], lr=0.1, betas=np.array([0.5, 0.9])).param_groups[0]["betas"]
+
+
+VECTOR, ONE, TWO = np.arange(3.0, dtype=np.float32), np.uint8(1), np.int64(2)
+# Each pair has equal results.
+NUMBERS_OF_NUMPY = {
+    "Conv1d": (lambda: M.Conv1d(ONE, 1, TWO).weight.shape, lambda: (1, 1, 2)),
+    "reflecting Conv1d": (
+        lambda: M.Conv1d(1, 1, 3, padding=TWO, padding_mode="reflect").get_pad_witdth(),
+        lambda: ((0, 0), (0, 0), (2, 2)),
+    ),
+    "diag": (lambda: F.diag(SQUARE, ONE), lambda: F.diag(SQUARE, 1)),
+    "lower diag": (lambda: F.diag(SQUARE, np.int32(-1)), lambda: F.diag(SQUARE, -1)),
+    "diag of a vector": (lambda: F.diag(VECTOR, TWO), lambda: F.diag(VECTOR, 2)),
+    "correlation": (
+        lambda: F.vision.correlation(IMAGE, IMAGE, ONE, ONE, ONE, ONE, ONE),
+        lambda: F.vision.correlation(IMAGE, IMAGE, 1, 1, 1, 1, 1),
+    ),
+    "topk_accuracy": (
+        lambda: F.topk_accuracy(SQUARE, mge.Tensor([0, 2, 1]), TWO),
+        lambda: F.topk_accuracy(SQUARE, mge.Tensor([0, 2, 1]), 2),
+    ),
+    "interpolate": (
+        lambda: F.vision.interpolate(IMAGE, scale_factor=np.float32(2)),
+        lambda: F.vision.interpolate(IMAGE, scale_factor=2),
+    ),
+    "pattern": (lambda: F.transpose(SQUARE, mge.Tensor([1, 0])), lambda: SQUARE.T),
+    "Tensor.transpose": (
+        lambda: mge.Tensor(SQUARE).transpose(np.array([1, 0])),
+        lambda: SQUARE.T,
+    ),
+    "transpose by a Tensor": (
+        lambda: mge.Tensor(SQUARE).transpose(mge.Tensor([1, 0])),
+        lambda: SQUARE.T,
+    ),
+    "LayerNorm": (lambda: M.LayerNorm(np.array([3, 4])).normalized_shape, lambda: (3, 4)),
+    "LayerNorm of one axis": (lambda: M.LayerNorm(TWO).normalized_shape, lambda: (2,)),
+    "Adam": (lambda: betas_of(Adam), lambda: [0.5, 0.9]),
+    "LAMB": (lambda: betas_of(LAMB), lambda: [0.5, 0.9]),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS_OF_NUMPY)
+def test_numbers_of_numpy(name):
+    found, wanted = NUMBERS_OF_NUMPY[name]
+    np.testing.assert_array_equal(found(), wanted())

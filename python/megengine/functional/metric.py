@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 
 from .. import _mge
+from ..core.operands import is_whole
 from ..tensor import Tensor
 from .math import topk as _topk
 
@@ -25,7 +26,7 @@ def topk_accuracy(
         >>> F.metric.topk_accuracy(Tensor([[0.1, 0.9], [0.8, 0.2]]), Tensor([1, 1]))
         Tensor(0.5, device=xpux:0)
     """
-    counts = (topk,) if isinstance(topk, int) else tuple(topk)
+    counts = (topk,) if is_whole(topk) else tuple(topk)
     best = _best(logits, max(counts))
     hits = _mge.ops.equal(best, _mge.ops.add_axis(target, axes=[1]))
     shares = []

@@ -511,7 +511,7 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
         >>> F.diag(Tensor([[1, 2], [3, 4]]))
         Tensor([1 4], dtype=int32, device=xpux:0)
     """
-    inp = as_vector(as_tensor(inp))
+    inp, k = as_vector(as_tensor(inp)), as_int(k, "diag", "k")
     row, column = max(-k, 0), max(k, 0)
     if inp.ndim == 2:
         rows, columns = inp._tuple_shape

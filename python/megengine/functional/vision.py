@@ -217,8 +217,8 @@ def _result_sizes(have: Sequence[Any], size: Any, scale_factor: Any) -> list[Any
         raise ValueError("[interpolate] give either size or scale_factor")
     if scale_factor is not None:
         factors = (
-            [float(scale_factor)] * len(have)
-            if isinstance(scale_factor, (int, float))
+            [as_number(scale_factor, "interpolate", "scale_factor")] * len(have)
+            if np.ndim(scale_factor) == 0
             else [
                 as_number(f, "interpolate", "scale_factor")
                 for f in as_list(scale_factor, "interpolate", "scale_factor")

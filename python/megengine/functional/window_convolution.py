@@ -10,6 +10,7 @@ from .. import _mge
 from ..core.counted import counted
 from ..core.operands import Pair, at_least, of_rank, pair
 from ..core.tensor.extents import extent, extents, extents_follow, known, reshaped_with
+from ..core.tensor.shape_arguments import as_int
 from ..core.tensor.shaping import reshaped
 from ..tensor import Tensor
 from .convolution import check_modes, sliding_window
@@ -278,6 +279,9 @@ def correlation(
         (1, 9, 1, 1)
     """
     data1, data2 = as_tensors(data1, data2)
+    kernel_size = as_int(kernel_size, "correlation", "kernel_size")
+    max_displacement = as_int(max_displacement, "correlation", "max_displacement")
+    stride2 = as_int(stride2, "correlation", "stride2")
     at_least("correlation", 1, kernel_size=kernel_size, stride1=stride1, stride2=stride2)
     at_least("correlation", 0, max_displacement=max_displacement, pad_size=pad_size)
     of_rank("correlation", 4, data1=data1, data2=data2)

@@ -6,7 +6,7 @@ even with groups; biases start at zero.
 """
 
 from .. import functional as F
-from ..core.operands import Pair, pair
+from ..core.operands import Pair, is_whole, pair
 from ..core.public_home import set_public_home
 from ..tensor import Tensor
 from .conv_base import _ConvNd, _ConvTransposeNd, _PaddedConv  # noqa: F401
@@ -19,6 +19,8 @@ set_public_home(
 
 
 def _single(size: int, who: str, argument: str) -> int:
+    if is_whole(size):
+        return int(size)  # also one of NumPy
     if isinstance(size, str) and argument == "padding":
         pair(size, who, argument)  # raises an error that describes valid values
     return size

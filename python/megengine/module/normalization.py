@@ -6,6 +6,7 @@ import numpy as np
 from .. import functional as F
 from ..core.counted import counted
 from ..core.operands import at_least
+from ..core.tensor.shape_arguments import as_int
 from ..tensor import Parameter, Tensor
 from .init import ones_, zeros_
 from .module import Module
@@ -106,9 +107,8 @@ class LayerNorm(_Norm):
 
     def __init__(self, normalized_shape, eps: float = 1e-5, affine: bool = True, **kwargs):
         super().__init__(**kwargs)
-        if not isinstance(normalized_shape, (tuple, list)):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
+        sizes = (normalized_shape,) if np.ndim(normalized_shape) == 0 else normalized_shape
+        self.normalized_shape = tuple(as_int(n, "LayerNorm", "normalized_shape") for n in sizes)
         self.eps = eps
         self._set_factors(self.normalized_shape, affine)
 

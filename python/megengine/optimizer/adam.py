@@ -3,6 +3,8 @@
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from .. import _mge
 from ..tensor import Parameter
 from .optimizer import Optimizer, check_not_negative, is_finite
@@ -47,7 +49,7 @@ class Adam(Optimizer):
         if not is_finite(options["eps"]):
             raise ValueError(f"Invalid epsilon value: {options['eps']}")
         betas = options["betas"]
-        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+        if not isinstance(betas, (tuple, list, np.ndarray)) or len(betas) != 2:
             raise ValueError(f"Invalid betas: {betas}, expected two numbers")
         for k, beta in enumerate(betas):
             if not 0.0 <= beta < 1.0:

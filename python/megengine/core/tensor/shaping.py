@@ -49,7 +49,8 @@ def transposed_by_rule(inp: Tensor, pattern: Sequence[int | str]) -> Tensor:
             f"[transpose] pattern must be a sequence of axes, got {pattern!r}"
         )
     pattern = list(pattern)
-    axes = [int(p) for p in pattern if p != "x"]
+    is_new = [isinstance(p, str) and p == "x" for p in pattern]  # an entry may be a Tensor
+    axes = [int(p) for p, new in zip(pattern, is_new, strict=True) if not new]
     left_out = sorted(set(range(inp.ndim)) - set(axes))
     if len(axes) + len(left_out) != inp.ndim or any(inp._tuple_shape[a] != 1 for a in left_out):
         raise RuntimeError(
@@ -60,7 +61,7 @@ def transposed_by_rule(inp: Tensor, pattern: Sequence[int | str]) -> Tensor:
         inp = _mge.ops.remove_axis(inp, axes=left_out)
         axes = [a - sum(removed < a for removed in left_out) for a in axes]
     out = _mge.ops.transpose(inp, pattern=axes)
-    added = [k for k, p in enumerate(pattern) if p == "x"]
+    added = [k for k, new in enumerate(is_new) if new]
     return _mge.ops.add_axis(out, axes=added) if added else out
 
 
