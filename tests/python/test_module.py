@@ -356,6 +356,14 @@ def test_help_shows_the_arguments_of_an_inherited_constructor():
     assert list(inspect.signature(M.BatchNorm2d).parameters)[:2] == ["num_features", "eps"]
 
 
+@pytest.mark.parametrize("kind", [M.RNN, M.LSTM])
+@pytest.mark.parametrize("bias", [True, False, None, 0, 1, 2])
+def test_bias_of_recurrent_modules_is_a_truth_value(kind, bias):
+    net, usual = kind(2, 3, bias=bias), kind(2, 3, bias=bool(bias))
+    assert [p.shape for p in net.parameters()] == [p.shape for p in usual.parameters()]
+    assert net(F.ones((4, 1, 2)))[0].shape == (4, 1, 3)
+
+
 def test_gradient_of_lstm_by_finite_differences():
     mge.random.seed(0)
     net = M.LSTM(2, 3, num_layers=2, bidirectional=True)

@@ -188,7 +188,9 @@ class RNNBase(Module):
         ]
         gates = self.cells[0][0].gate_hidden_size
         width = sum(
-            cell.input_size + self._output_size + 2 * bias for layer in self.cells for cell in layer
+            cell.input_size + self._output_size + (2 if bias else 0)
+            for layer in self.cells
+            for cell in layer
         )
         self._flatten_weights = Parameter(np.zeros((gates, width), np.float32))
         self.reset_parameters()
