@@ -297,6 +297,12 @@ CASES = (
         "arange_batch": Case(
             lambda x: ops.arange(mge.Tensor(0), x.shape[0], dtype="int32"), X, op="arange"
         ),
+        "arange_batch_of_reals": Case(
+            lambda x: ops.arange(mge.Tensor(0), x.shape[0], step=0.7), real(7, 2), op="arange"
+        ),
+        "arange_of_many_reals": Case(
+            lambda x: ops.arange(mge.Tensor(0), x.shape[0], step=0.0003), real(7, 2), op="arange"
+        ),
         "arange_reals": Case(
             lambda x: x[0, :6] + ops.arange(mge.Tensor(0.0), mge.Tensor(3.0), mge.Tensor(0.5)),
             real(4, 6),

@@ -83,7 +83,10 @@ Tensor integer_tensor(const IntList& values) {
 
 Tensor number_tensor(double value, DType dtype) {
     Tensor result;
-    if (is_float(dtype)) {
+    if (dtype == DType::f64) {
+        result = empty_tensor({dtype, {}, {}}, host_device);
+        *result.data<double>() = value;
+    } else if (is_float(dtype)) {
         result = empty_tensor({DType::f32, {}, {}}, host_device);
         *result.data<float>() = float(value);
     } else {
