@@ -125,6 +125,7 @@ CASES = (
     }
     | binary("left_shift right_shift", whole(4, 6, low=-99, high=99), whole(4, 6, low=0, high=8))
     | {
+        "neg_unsigned": same("neg", whole(4, 6, low=0, high=255, dtype="uint8")),
         "add_integers": same("add", whole(4, 6), whole(4, 6)),
         "ceil_integers": same("ceil", whole(4, 6)),
         "relu_integers": same("relu", whole(4, 6)),
@@ -168,11 +169,20 @@ CASES = (
         }.items()
     }
     | {
+        f"{name}_{dtype}": Case(
+            lambda x, f=name: getattr(ops, f)(x, axes=[1]), whole(4, 6, low=0, dtype=dtype)
+        )
+        for name in ("sum", "max", "min", "prod")
+        for dtype in ("int8", "uint8", "int16")
+    }
+    | {
         "sum_integers": Case(lambda x: ops.sum(x, axes=[1]), whole(4, 6)),
         "mean_integers": Case(lambda x: ops.mean(x, axes=[1]), whole(4, 6)),
         "max_bools": Case(lambda x: ops.max(x, axes=[1]), mask(4, 6)),
+        "argmax_bools": Case(lambda x: ops.argmax(x, axis=1), mask(4, 6)),
         "argmax": Case(lambda x: ops.argmax(x, axis=1), X),
         "argmin": Case(lambda x: ops.argmin(x, axis=-1, keepdims=True), X),
+        "cumsum_bytes": Case(lambda x: ops.cumsum(x, axis=1), whole(4, 60, dtype="int8")),
         "cumsum": Case(lambda x: ops.cumsum(x, axis=1), X),
         "reduce_to_shape": Case(lambda x, y: ops.reduce_to_shape(x, y), X, real(3, 1, 5)),
     }
@@ -338,6 +348,10 @@ CASES = (
             lambda x, r: ops.matmul(x, weight(6, 5), mge.Tensor(real(5)), r, activation="relu"),
             real(4, 6),
             real(4, 5),
+        ),
+        "matmul_shorts": Case(
+            lambda x: ops.matmul(x, mge.Tensor(whole(6, 5, dtype="int16"))),
+            whole(4, 6, dtype="int16"),
         ),
         "matmul_bytes": Case(
             lambda x: ops.matmul(x, mge.Tensor(whole(6, 5, dtype="int8"))),

@@ -40,6 +40,12 @@ Operands export_same(Site& s) { return {s.emit(std::string(s.type), s.all())}; }
 
 Operands export_rounding(Site& s) { return is_float(s.dtype()) ? export_same(s) : export_identity(s); }
 
+// ONNX negates signed numbers only.
+Operands export_neg(Site& s) {
+    if (!is_unsigned(s.dtype())) return export_same(s);
+    return {s.cast(s.emit("Neg", {s.cast(s.in(0), DType::i64)}), s.dtype())};
+}
+
 Operands export_bitwise(Site& s) {
     s.require_opset(18);
     return export_same(s);
@@ -243,7 +249,7 @@ constexpr ExportRow export_rows[] = {
     {&ops::Minimum::info, export_extreme, "Min"},
     {&ops::Mod::info, export_mod, "Mod"},
     {&ops::Mul::info, export_same, "Mul"},
-    {&ops::Neg::info, export_same, "Neg"},
+    {&ops::Neg::info, export_neg, "Neg"},
     {&ops::NotEqual::info, export_not_equal, "Equal, Not"},
     {&ops::Pow::info, export_pow, "Pow"},
     {&ops::Reciprocal::info, export_same, "Reciprocal"},

@@ -26,16 +26,21 @@ Operands export_matmul(Site& s) {
                            {{"transA", int64_t(p.transpose_a)}, {"transB", int64_t(p.transpose_b)}});
         return {with_epilogue(s, y, p.activation)};
     }
-    Operand y = s.emit(are_bytes ? "MatMulInteger" : "MatMul",
-                       {swapped(s, 0, p.transpose_a), swapped(s, 1, p.transpose_b)});
-    if (s.has(bias)) y = s.emit("Add", {y, s.in(bias)});
+    // ONNX has no products of integers of two bytes.
+    auto factor = [&](size_t i, bool is_swapped) {
+        Operand x = swapped(s, i, is_swapped);
+        return are_bytes ? x : s.cast(x, s.dtype(i), s.out().dtype);
+    };
+    Operand y =
+        s.emit(are_bytes ? "MatMulInteger" : "MatMul", {factor(0, p.transpose_a), factor(1, p.transpose_b)});
+    if (s.has(bias)) y = s.emit("Add", {y, s.cast(s.in(bias), s.dtype(bias), s.out().dtype)});
     return {with_epilogue(s, y, p.activation)};
 }
 
 }  // namespace
 
 Operand with_epilogue(Site& s, Operand y, Activation activation) {
-    if (s.has(residual)) y = s.emit("Add", {y, s.in(residual)});
+    if (s.has(residual)) y = s.emit("Add", {y, s.cast(s.in(residual), s.dtype(residual), s.out().dtype)});
     return activated(s, activation, y, s.out().dtype);
 }
 

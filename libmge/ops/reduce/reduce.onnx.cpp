@@ -7,13 +7,19 @@
 namespace mge::to_onnx {
 namespace {
 
+// int32 where ONNX reduces no elements of that dtype: integers wrap around alike, and extremes of bools are
+// those of 0 and 1.
+DType reduced_as(const Site& s) {
+    DType dtype = s.dtype();
+    if (is_float(dtype) || size_of(dtype) >= 4) return dtype;
+    bool is_extreme = s.type == "ReduceMax" || s.type == "ReduceMin";
+    bool is_known = is_extreme && dtype != DType::boolean && size_of(dtype) == 1 && s.opset() >= 12;
+    return is_known ? dtype : DType::i32;
+}
+
 Operands export_reduce(Site& s) {
     auto& p = s.node.as<ops::ReduceParams>();
-    DType result = s.out().dtype;
-    // Extremes of bools are those of 0 and 1.
-    bool is_short =
-        s.dtype() == DType::boolean || (s.opset() < 12 && !is_float(s.dtype()) && size_of(s.dtype()) == 1);
-    DType computed = is_short ? DType::i32 : s.dtype();
+    DType computed = reduced_as(s), result = s.out().dtype;
     Operand x = s.cast(s.in(0), s.dtype(), computed);
     return {s.cast(reduced(s, std::string(s.type), x, p.axes, p.keepdims), computed, result)};
 }
@@ -25,12 +31,16 @@ Operands export_mean(Site& s) {
 
 Operands export_arg(Site& s) {
     auto& p = s.node.as<ops::ArgParams>();
-    return {s.narrowed(
-        s.emit(std::string(s.type), {s.in(0)}, {{"axis", p.axis}, {"keepdims", int64_t(p.keepdims)}}))};
+    Operand x = s.dtype() == DType::boolean ? s.cast(s.in(0), DType::i32) : s.in(0);
+    return {
+        s.narrowed(s.emit(std::string(s.type), {x}, {{"axis", p.axis}, {"keepdims", int64_t(p.keepdims)}}))};
 }
 
 Operands export_cumsum(Site& s) {
-    return {s.emit("CumSum", {s.in(0), s.integer(s.params<ops::Cumsum>().axis)})};
+    DType computed = reduced_as(s);
+    Operand x = s.cast(s.in(0), s.dtype(), computed);
+    Operand sums = s.emit("CumSum", {x, s.integer(s.params<ops::Cumsum>().axis)});
+    return {s.cast(sums, computed, s.out().dtype)};
 }
 
 }  // namespace
