@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/graph_function_binding.h"
 
-#include <filesystem>
-
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "libmge/device/default_device.h"
-#include "libmge/model/open.h"
 #include "libmge/train/graph_function.h"
 #include "python/src/dimension_names.h"
-#include "python/src/gil.h"
 #include "python/src/graph_names.h"
+#include "python/src/model_argument.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor/conversion.h"
 #include "python/src/tensor/tensor_arguments.h"
@@ -80,14 +76,10 @@ void add_graph_functions(PyObject* module_object) {
                              "model file.")
         .def(
             "__init__",
-            [](FileFunction* self, const std::filesystem::path& path) {
-                Model model = [&] {
-                    GilReleased released;
-                    return open_model(path.string());
-                }();
-                new (self) FileFunction(std::move(model));
+            [](FileFunction* self, const ModelArgument& model) {
+                new (self) FileFunction(open_argument(model));
             },
-            nb::arg("path"))
+            nb::arg("model"))
         .def_ro("input_names", &FileFunction::input_names)
         .def_ro("output_names", &FileFunction::output_names)
         .def_prop_ro(

@@ -44,6 +44,7 @@
 #include "python/src/gil.h"
 #include "python/src/graph_binding.h"
 #include "python/src/graph_names.h"
+#include "python/src/model_argument.h"
 #include "python/src/tensor/tensor_arguments.h"
 
 namespace nb = nanobind;
@@ -533,14 +534,10 @@ void add_model(nb::module_& module) {
 void add_reading(nb::module_& module) {
     module.def(
         "load",
-        [](const std::filesystem::path& path) {
-            Model model = [&] {
-                GilReleased released;
-                return open_model(path.string());
-            }();
-            return std::make_shared<LoadedModel>(std::move(model));
-        },
-        nb::arg("path"), "Reads a model file of any kind: .mge, MegEngine, packed or ONNX.");
+        [](const ModelArgument& model) { return std::make_shared<LoadedModel>(open_argument(model)); },
+        nb::arg("model"),
+        "Reads a model file of any kind: .mge, MegEngine, packed or ONNX. It is a path, or the file's "
+        "content.");
     module.def(
         "starts_like_model",
         [](const nb::bytes& start) {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of ONNX files at the ends of what they allow, and beyond."""
 
+import io
+
 import numpy as np
 import pytest
 from onnx_files import load, model_of, number, onnx, port, same_as_runtime
@@ -471,3 +473,19 @@ def test_many_nodes_in_reverse_order(tmp_path):
     nodes = [node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(5000)]
     path = model_of(nodes[::-1], [port("v0", [2])], [port("v5000", [2])], tmp_path)
     np.testing.assert_array_equal(load(path)(np.float32([-1, 2])).numpy(), [0, 2])
+
+
+@pytest.mark.parametrize("trainable", [False, True])
+def test_models_in_memory(tmp_path, trainable):
+    nodes = [onnx.helper.make_node("Mul", ["x", "w"], ["y"])]
+    weights = [number("w", [2, 3], np.float32)]
+    path = model_of(
+        nodes, [port("x", ["n", 2])], [port("y", ["n", 2])], tmp_path, initializers=weights
+    )
+    content, x = path.read_bytes(), np.float32([[1, 2]])
+    for given in (content, io.BytesIO(content), onnx.load(path), str(path)):
+        assert load(given, trainable)(x).numpy().tolist() == [[2, 6]]
+    with pytest.raises(RuntimeError, match="the given bytes"):
+        load(content[:-1], trainable)
+    with pytest.raises(TypeError):
+        load(3, trainable)

@@ -140,13 +140,13 @@ class Model(_Named):
     """The graph of an ONNX file, to be called with Tensors.
 
     Args:
-        path: of the file.
+        path: of the file, or its content.
         donated: names of inputs whose memory the results may take, as those of a cache that each
             call extends. A Tensor that was given for such an input has no defined value after the
             call.
     """
 
-    def __init__(self, path: str | os.PathLike, donated: Collection[str] = ()) -> None:
+    def __init__(self, path: str | os.PathLike | bytes, donated: Collection[str] = ()) -> None:
         super().__init__(_mge.load(path))
         self._texts = _Texts(self._graph.metadata)
         unknown = sorted(set(donated) - set(self.input_names))
@@ -188,10 +188,10 @@ class TrainableModel(_Named, Module):
     nets in evaluation mode.
 
     Args:
-        path: of the file.
+        path: of the file, or its content.
     """
 
-    def __init__(self, path: str | os.PathLike) -> None:
+    def __init__(self, path: str | os.PathLike | bytes) -> None:
         Module.__init__(self)
         _Named.__init__(self, _mge.GraphFunction(path))
         self._weights = []  # names of attributes, in the order of a call
@@ -215,13 +215,12 @@ class TrainableModel(_Named, Module):
         return self._results(self._graph.call(self._in_order(inputs, named), weights))
 
 
-def load(
-    path: str | os.PathLike, trainable: bool = False, donated: Collection[str] = ()
-) -> Model | TrainableModel:
+def load(path, trainable: bool = False, donated: Collection[str] = ()) -> Model | TrainableModel:
     """Read an ONNX file.
 
     Args:
-        path: path of the file; external weight files are searched in its folder.
+        path: path of the file, whose folder is searched for external weight files; its content as
+            bytes; a binary file object; or a ``ModelProto`` of the package ``onnx``.
         trainable: whether the weights are Parameters of a Module that can be trained further.
         donated: names of inputs whose memory the results may take. Only for models that are not
             trained.
@@ -242,6 +241,10 @@ def load(
         >>> sorted(name for name, _ in net.named_parameters())
         ['bias', 'weight']
     """
+    if hasattr(path, "SerializeToString"):
+        path = path.SerializeToString()
+    elif hasattr(path, "read"):
+        path = path.read()
     if not trainable:
         return Model(path, donated)
     if donated:
