@@ -77,6 +77,23 @@ TEST_P(PackedMatmul, AgreesWithTheReference) {
         EXPECT_GT(packed, 0u);
     }
 }
+// A row, several of whose panels are read side by side: some left over, more columns than a part has.
+TEST_P(PackedMatmul, MultipliesARow) {
+    const DType dtype = GetParam();
+    for (int64_t n : {17, 128, 300})
+        for (int64_t k : {5, 1100}) {
+            Tensor a = random_tensor({1, k}, dtype), b = random_tensor({k, n}, dtype),
+                   bias = random_tensor({n}, dtype), residual = random_tensor({1, n}, dtype);
+            ops::Matmul::Params params{.activation = Activation::relu};
+            TensorSpec specs[] = {a.spec(), b.spec(), bias.spec(), residual.spec()}, out = residual.spec();
+            Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
+            auto list = list_candidates(find_kernels(ops::Matmul::info, default_device()), problem);
+            Tensor expected = run_candidate(list.back(), problem, {a, b, bias, residual})[0];
+            for (auto& named : list)
+                expect_close(run_candidate(named, problem, {a, b, bias, residual})[0], expected, k, 1,
+                             text(named.candidate.name, " n ", n, " k ", k));
+        }
+}
 INSTANTIATE_TEST_SUITE_P(Matmul, PackedMatmul, testing::Values(DType::f32, DType::f16, DType::bf16));
 
 struct HalfExtents {

@@ -107,6 +107,28 @@ template <class H>
 constexpr std::array<AddPanel<H>, max_rows> add_panels =
     by_rows<H>(std::make_integer_sequence<int, max_rows>());
 
+// One row of a: P panels side by side, `panel` elements apart. Each is a stream of its own for the
+// processor's prefetcher, and one stream is read more slowly.
+template <int P, class H>
+void add_panels_of_row(const float* a, const H* b, int64_t panel, int64_t depth, float* to) {
+    constexpr int vectors = int(columns / lanes);
+    const F32 f;
+    Vec sums[P][1][vectors];
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v) sums[p][0][v] = hn::LoadU(f, to + p * columns + v * lanes);
+    for (int64_t k = 0; k < depth; ++k)
+#pragma GCC unroll 4
+        for (int p = 0; p < P; ++p) add_row<1, vectors>(a + k, b + p * panel + k * columns, sums[p]);
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v) hn::StoreU(sums[p][0][v], f, to + p * columns + v * lanes);
+}
+// As many as have their sums in registers.
+constexpr int panels_of_row = lanes == 16 ? 4 : 1;
+
 // The bounds of part i of `count` even parts.
 struct Even {
     int64_t whole, count;
@@ -272,7 +294,12 @@ struct PartOfY {
         for (int64_t tile = 0; tile < tiles.count; ++tile) {
             const int64_t first = tiles.begin(tile), height = tiles.begin(tile + 1) - first;
             operands.widen(part.first_row + first, height, k, depth, a);
-            for (int64_t n = 0; n < width(); n += columns) {
+            int64_t n = 0;
+            for (; rows() == 1 && n + panels_of_row * columns <= width(); n += panels_of_row * columns)
+                add_panels_of_row<panels_of_row>(
+                    a, d.b + (part.first_column + n) / columns * s.panel + k * columns, s.panel, depth,
+                    sums + n);
+            for (; n < width(); n += columns) {
                 const H* b = d.b + (part.first_column + n) / columns * s.panel + k * columns;
                 const H* next =
                     k + depth < s.k ? b + depth * columns : b - k * columns + width() / columns * s.panel;
