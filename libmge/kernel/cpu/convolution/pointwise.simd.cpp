@@ -78,25 +78,21 @@ HWY_INLINE void add_channel(const float* x, const float* const (&weight)[V], int
     }
 }
 
-// The same for all channels of a block.
+// The same for all channels of a block. On Arm loads move past the weights.
+constexpr bool moves_past_weights = HWY_TARGET == HWY_NEON;
 #if HWY_TARGET == HWY_NEON
+// For channels I and I + 1 of a vector, with their weights.
 template <int I, int R, int V>
-HWY_INLINE void add_lane(const Vec (&pixels)[R], const float* weight, Vec (&sums)[R][V]) {
-    Vec column[V];
-#pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(Channels(), weight + I * block + v * lanes);
-    add_lane_products<I>(pixels, column, sums);
+HWY_INLINE void add_two_lanes(const Vec (&pixels)[R], const float*& weight, Vec (&sums)[R][V]) {
+    if constexpr (V == panel_vectors) {  // of which a block is a multiple
+        Vec columns[4];
+        load_vectors(weight, columns);
+        add_lane_products<I>(pixels, {columns[0], columns[1]}, sums);
+        add_lane_products<I + 1>(pixels, {columns[2], columns[3]}, sums);
+    }
 }
 template <int R, int V>
-HWY_INLINE void add_lanes(const Vec (&pixels)[R], const float* weight, Vec (&sums)[R][V]) {
-    add_lane<0>(pixels, weight, sums);
-    add_lane<1>(pixels, weight, sums);
-    add_lane<2>(pixels, weight, sums);
-    add_lane<3>(pixels, weight, sums);
-}
-// Both vectors of a pixel are loaded by one instruction.
-template <int R, int V>
-HWY_INLINE void add_block(const float* x, const float* const (&weight)[V], Vec (&sums)[R][V]) {
+HWY_INLINE void add_block(const float* x, const float* (&weight)[V], Vec (&sums)[R][V]) {
     static_assert(block == 2 * lanes && is_panel_one_block);
     Vec lower[R], upper[R];
 #pragma GCC unroll 16
@@ -104,8 +100,10 @@ HWY_INLINE void add_block(const float* x, const float* const (&weight)[V], Vec (
         lower[r] = hn::LoadU(Channels(), x + r * block);
         upper[r] = hn::LoadU(Channels(), x + r * block + lanes);
     }
-    add_lanes(lower, weight[0], sums);
-    add_lanes(upper, weight[0] + lanes * block, sums);
+    add_two_lanes<0>(lower, weight[0], sums);
+    add_two_lanes<2>(lower, weight[0], sums);
+    add_two_lanes<0>(upper, weight[0], sums);
+    add_two_lanes<2>(upper, weight[0], sums);
 }
 #else
 template <int R, int V>
@@ -174,7 +172,7 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tiles& at) {
             fetch();
             add_block<R, V>(x, weight, sums);
 #pragma GCC unroll 2
-            for (int v = 0; v < V; ++v) weight[v] += block * block;
+            for (int v = 0; !moves_past_weights && v < V; ++v) weight[v] += block * block;
         }
         if (rest > 0) fetch();
         for (int64_t k = 0; k < rest; ++k) add_channel<R, V>(x, weight, k, sums);

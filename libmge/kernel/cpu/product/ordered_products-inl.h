@@ -9,6 +9,8 @@
 #define MGE_KERNEL_CPU_ORDERED_PRODUCTS_H
 #endif
 
+#include <utility>
+
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,11 +39,20 @@ HWY_INLINE void add_lane_products(const Vector (&numbers)[R], const Vector (&row
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) sums[r][v] = add_lane_product<I>(numbers[r], row[v], sums[r][v]);
 }
-// Makes compilers load two neighbouring vectors with one instruction, before the following products, and not
-// each where it is used.
-template <class Vector>
-HWY_INLINE void load_both(Vector& a, Vector& b) {
-    asm volatile("" : "+w"(a.raw), "+w"(b.raw));
+// Loads N neighbouring vectors, up to four with one instruction, and moves `from` past them.
+template <int N, class Vector>
+HWY_INLINE void load_vectors(const float*& from, Vector (&to)[N]) {
+    const auto take = [&](const auto& some, int first, int count) {
+        from += count * 4;
+        asm volatile("" : "+r"(from));  // or compilers compute each address by an instruction of its own
+#pragma GCC unroll 4
+        for (int i = 0; i < count; ++i) to[first + i] = Vector(some.val[i]);
+    };
+#pragma GCC unroll 4
+    for (int n = 0; n + 4 <= N; n += 4) take(vld1q_f32_x4(from), n, 4);
+    if constexpr (N % 4 == 3) take(vld1q_f32_x3(from), N - 3, 3);
+    if constexpr (N % 4 == 2) take(vld1q_f32_x2(from), N - 2, 2);
+    if constexpr (N % 4 == 1) to[N - 1] = Vector(vld1q_f32(std::exchange(from, from + 4)));
 }
 #else
 template <class Vector>

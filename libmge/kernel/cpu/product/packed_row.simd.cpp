@@ -18,8 +18,9 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t floats_in_line = 16;
-// Number of concurrent sums: enough to hide the latency of a fused multiply-add, few enough for 16 registers.
-constexpr int64_t most_sums = 8;
+// Number of concurrent sums: enough to hide the latency of a fused multiply-add, few enough for 16 registers,
+// or on Arm for 32.
+constexpr int64_t most_sums = HWY_TARGET == HWY_NEON ? 16 : 8;
 // Rows of a panel are fetched so far ahead: the matrix comes from the second cache or from beyond it.
 constexpr int64_t fetched_ahead = 8;
 
@@ -34,37 +35,33 @@ struct Panel {
 };
 
 #if HWY_TARGET == HWY_NEON
-// Adds row I of four rows of a panel, times number I.
+// Adds the next row of a panel, times number I.
 template <int I, class Vector, int V>
-HWY_INLINE void add_row(const Vector (&numbers)[1], const float* b, Vector (&sums)[1][V]) {
-    const hn::ScalableTag<float> d;
-    Vector row[V];
-#pragma GCC unroll 8
-    for (int v = 0; v < V; v += 2) {
-        const float* at = b + I * panel_columns + v * 4;
-        Vector first = hn::LoadU(d, at), second = hn::LoadU(d, at + 4);
-        load_both(first, second);
-        row[v] = first;
-        row[v + 1] = second;
+HWY_INLINE void add_row(const Vector (&numbers)[1], const float*& b, Vector (&sums)[1][V]) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; v += 4) {
+        Vector row[4];
+        load_vectors(b, row);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) sums[0][v + i] = add_lane_product<I>(numbers[0], row[i], sums[0][v + i]);
     }
-    add_lane_products<I>(numbers, row, sums);
 }
 // Adds the rows that come in fours, and returns how many there are. A panel is one stream, which processors
 // detect, so nothing is prefetched: two prefetches for each row took a tenth of the instructions.
 template <class Vector, int V>
 HWY_INLINE int64_t add_fours(const float* x, const float* b, int64_t k, Vector (&all)[1][V]) {
     Vector sums[1][V];  // in registers
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < V; ++v) sums[0][v] = all[0][v];
     int64_t i = 0;
-    for (; i + 4 <= k; i += 4, b += 4 * panel_columns) {
+    for (; i + 4 <= k; i += 4) {
         const Vector numbers[1] = {hn::LoadU(hn::ScalableTag<float>(), x + i)};
         add_row<0>(numbers, b, sums);
         add_row<1>(numbers, b, sums);
         add_row<2>(numbers, b, sums);
         add_row<3>(numbers, b, sums);
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < V; ++v) all[0][v] = sums[0][v];
     return i;
 }

@@ -92,7 +92,8 @@ HWY_INLINE void add_row(const float* a, int64_t a_row, const float* b, Vec (&sum
     }
 }
 
-// The same for as many rows of b as are unrolled.
+// The same for as many rows of b as are unrolled. On Arm loads move past the numbers of a.
+constexpr bool moves_past_numbers = HWY_TARGET == HWY_NEON;
 #if HWY_TARGET == HWY_NEON
 HWY_INLINE void load_row(const float* b, Vec (&row)[vectors]) {
 #pragma GCC unroll 2
@@ -104,21 +105,26 @@ HWY_INLINE void add_lane(const Vec (&numbers)[R], const float* b, Vec (&sums)[R]
     load_row(b + I * columns, row);
     add_lane_products<I>(numbers, row, sums);
 }
-// The last vector of a column ends with it, so that it overlaps with the one before.
+// Moves past a column. Its last vector ends with it, so that it overlaps with the one before.
 template <int R, int... i>
-HWY_INLINE void add_column(const float* a, const float* b, Vec (&sums)[R][vectors],
+HWY_INLINE void add_column(const float*& a, const float* b, Vec (&sums)[R][vectors],
                            std::integer_sequence<int, i...>) {
     constexpr auto first = [](int r) { return std::min(r / 4 * 4, R - 4); };
     Vec column[(R + 3) / 4], row[vectors];
     load_row(b, row);
+    if constexpr (R == max_rows<Factor::columns>) {
+        load_vectors(a, column);
+    } else {
 #pragma GCC unroll 3
-    for (int n = 0; n < (R + 3) / 4; ++n) column[n] = hn::LoadU(F32(), a + first(4 * n));
+        for (int n = 0; n < (R + 3) / 4; ++n) column[n] = hn::LoadU(F32(), a + first(4 * n));
+        a += R;
+    }
     ((sums[i % R][i / R] =
           add_lane_product<i % R - first(i % R)>(column[i % R / 4], row[i / R], sums[i % R][i / R])),
      ...);
 }
 template <int R, Factor factor>
-HWY_INLINE void add_rows_at_once(const float* a, int64_t a_row, const float* b, Vec (&sums)[R][vectors]) {
+HWY_INLINE void add_rows_at_once(const float*& a, int64_t a_row, const float* b, Vec (&sums)[R][vectors]) {
     if constexpr (factor == Factor::rows) {
         Vec numbers[R];
 #pragma GCC unroll 8
@@ -127,13 +133,14 @@ HWY_INLINE void add_rows_at_once(const float* a, int64_t a_row, const float* b, 
         add_lane<1>(numbers, b, sums);
         add_lane<2>(numbers, b, sums);
         add_lane<3>(numbers, b, sums);
+        a += rows_at_once;
     } else {
 #pragma GCC unroll 4
         for (int64_t i = 0; i < rows_at_once; ++i)
             if constexpr (R < 4)
-                add_row<R, factor>(a + i * R, a_row, b + i * columns, sums);
+                add_row<R, factor>(std::exchange(a, a + R), a_row, b + i * columns, sums);
             else
-                add_column(a + i * R, b + i * columns, sums, std::make_integer_sequence<int, R * vectors>());
+                add_column(a, b + i * columns, sums, std::make_integer_sequence<int, R * vectors>());
     }
 }
 #else
@@ -165,7 +172,7 @@ HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
         const int64_t end = std::min(begin + step, whole);
         for (int64_t k = begin; k < end; k += rows_at_once) {
             add_rows_at_once<R, factor>(a, t.a_row, b, sums);
-            a += rows_at_once * a_step;
+            if (!moves_past_numbers) a += rows_at_once * a_step;
             b += rows_at_once * columns;
         }
     }
