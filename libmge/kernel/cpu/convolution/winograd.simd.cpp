@@ -23,6 +23,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int64_t depth = winograd_depth, few_channels = winograd_few_channels, plane_gap = winograd_gap;
 // Weights are fetched so many input channels ahead of their transformation.
 constexpr int64_t fetched_ahead = 8;
+// Arm's processors detect the stream of a panel's weights, which is one.
+constexpr bool fetches_weights = HWY_TARGET != HWY_NEON;
 // Floats of a line of the caches.
 constexpr int64_t line = 64 / sizeof(float);
 
@@ -90,7 +92,7 @@ void transform_weights(const Winograd& w, const float* weight, int vectors, int6
         for (int64_t first = 0; first < vectors * lanes; first += block) {
             const float* g = weight + first * w.ic * 9 + (c + k) * 9 * block;
 #pragma GCC unroll 9
-            for (int64_t at = 0; at < 9 * block; at += line)
+            for (int64_t at = 0; fetches_weights && at < 9 * block; at += line)
                 hwy::Prefetch(g + fetched_ahead * 9 * block + at);
             for (int64_t v = 0; v < block; v += lanes)
                 transform_weight<weights_plane(most_channels)>(g + v,
@@ -117,19 +119,11 @@ HWY_INLINE void add_lines(const Factors& a, Vec (&sums)[R][V]) {
             add_products<chunk>(a.points + k, a.weights + k * panel_channels, sums);
     }
 }
+// Points and weights are each one stream, which processors detect.
 template <int R, int V>
 HWY_INLINE void add_chunks(const Factors& a, Vec (&sums)[R][V]) {
     const float *points = a.points, *weights = a.weights;
-    const int64_t to_next = a.next_points - points;
-    for (int64_t rest = a.channels; rest > 0; rest -= block) {
-#pragma GCC unroll 16
-        for (int64_t i = 0; i < R * block; i += line) hwy::Prefetch(points + to_next + i);
-#pragma GCC unroll 2
-        for (int64_t c = 0; c < block; c += chunk)
-            add_more_products<chunk>(points + R * c, weights + c * panel_channels, sums);
-        points += R * block;
-        weights += block * panel_channels;
-    }
+    for (int64_t rest = a.channels; rest > 0; rest -= chunk) add_more_products(points, weights, sums);
 }
 
 struct Multiply {

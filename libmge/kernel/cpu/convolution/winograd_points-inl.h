@@ -39,6 +39,48 @@ constexpr int max_rows = HWY_TARGET <= HWY_AVX3 ? 14 : HWY_TARGET == HWY_NEON ? 
 HWY_INLINE Vec times(float factor, Vec a) { return hn::Mul(hn::Set(F32(), factor), a); }
 HWY_INLINE Vec plus_times(Vec a, float factor, Vec b) { return hn::MulAdd(hn::Set(F32(), factor), b, a); }
 
+#if HWY_TARGET == HWY_NEON
+// Arm's fused multiply-adds write over what they add to, which takes a copy if that is needed again. So sums
+// and differences here are of products.
+
+// B^T d
+HWY_INLINE void input_points(const Vec (&d)[6], Vec (&p)[6]) {
+    Vec near_odd = plus_times(times(near_point, d[3]), -near_point * far2, d[1]);
+    Vec far_odd = plus_times(times(far_point, d[3]), -far_point * near2, d[1]);
+    Vec near = plus_times(d[4], -far2, d[2]), far = plus_times(d[4], -near2, d[2]);
+    p[0] = plus_times(plus_times(d[4], -(near2 + far2), d[2]), near2 * far2, d[0]);
+    p[1] = hn::Add(near, near_odd);
+    p[2] = hn::Sub(near, near_odd);
+    p[3] = hn::Add(far, far_odd);
+    p[4] = hn::Sub(far, far_odd);
+    p[5] = plus_times(plus_times(d[5], -(near2 + far2), d[3]), near2 * far2, d[1]);
+}
+
+// G g without the factors of points, which output_pixels() has: where tiles are few, weights are most of the
+// work.
+HWY_INLINE void weight_points(const Vec (&g)[3], Vec (&p)[6]) {
+    Vec near = plus_times(times(1 / near_point, g[0]), near_point, g[2]);
+    Vec far = plus_times(times(1 / far_point, g[0]), far_point, g[2]);
+    p[0] = g[0];
+    p[1] = hn::Add(near, g[1]);
+    p[2] = hn::Sub(near, g[1]);
+    p[3] = hn::Add(far, g[1]);
+    p[4] = hn::Sub(far, g[1]);
+    p[5] = g[2];
+}
+
+// A^T m
+HWY_INLINE void output_pixels(const Vec (&m)[6], Vec (&y)[4]) {
+    constexpr float to_near = at_near * near_point, to_far = at_far * far_point;
+    Vec near = hn::Add(m[1], m[2]), near_odd = hn::Sub(m[1], m[2]);
+    Vec far = hn::Add(m[3], m[4]), far_odd = hn::Sub(m[3], m[4]);
+    y[0] = plus_times(plus_times(times(at_zero, m[0]), to_near, near), to_far, far);
+    y[1] = plus_times(times(to_near * near_point, near_odd), to_far * far_point, far_odd);
+    y[2] = plus_times(times(to_near * near2, near), to_far * far2, far);
+    y[3] = plus_times(plus_times(m[5], to_near * near2 * near_point, near_odd), to_far * far2 * far_point,
+                      far_odd);
+}
+#else
 // B^T d
 HWY_INLINE void input_points(const Vec (&d)[6], Vec (&p)[6]) {
     Vec near = plus_times(d[4], -far2, d[2]), near_odd = plus_times(d[3], -far2, d[1]);
@@ -63,15 +105,6 @@ HWY_INLINE void weight_points(const Vec (&g)[3], Vec (&p)[6]) {
     p[5] = g[2];
 }
 
-// G^T p
-HWY_INLINE void weight_gradient(const Vec (&p)[6], Vec (&g)[3]) {
-    Vec near = hn::Add(p[1], p[2]), near_odd = hn::Sub(p[1], p[2]);
-    Vec far = hn::Add(p[3], p[4]), far_odd = hn::Sub(p[3], p[4]);
-    g[0] = plus_times(plus_times(times(at_zero, p[0]), at_near, near), at_far, far);
-    g[1] = plus_times(times(at_near * near_point, near_odd), at_far * far_point, far_odd);
-    g[2] = plus_times(plus_times(p[5], at_near * near2, near), at_far * far2, far);
-}
-
 // A^T m
 HWY_INLINE void output_pixels(const Vec (&m)[6], Vec (&y)[4]) {
     Vec near = hn::Add(m[1], m[2]), near_odd = hn::Sub(m[1], m[2]);
@@ -80,6 +113,16 @@ HWY_INLINE void output_pixels(const Vec (&m)[6], Vec (&y)[4]) {
     y[1] = plus_times(times(near_point, near_odd), far_point, far_odd);
     y[2] = plus_times(times(near2, near), far2, far);
     y[3] = plus_times(plus_times(m[5], near2 * near_point, near_odd), far2 * far_point, far_odd);
+}
+#endif
+
+// G^T p
+HWY_INLINE void weight_gradient(const Vec (&p)[6], Vec (&g)[3]) {
+    Vec near = hn::Add(p[1], p[2]), near_odd = hn::Sub(p[1], p[2]);
+    Vec far = hn::Add(p[3], p[4]), far_odd = hn::Sub(p[3], p[4]);
+    g[0] = plus_times(plus_times(times(at_zero, p[0]), at_near, near), at_far, far);
+    g[1] = plus_times(times(at_near * near_point, near_odd), at_far * far_point, far_odd);
+    g[2] = plus_times(plus_times(p[5], at_near * near2, near), at_far * far2, far);
 }
 
 // A y
@@ -116,9 +159,35 @@ struct Patch {
     int64_t row, pixel;
 };
 
+#if HWY_TARGET == HWY_NEON
+// Squares that fill the registers are in memory between both axes, and the loops stay loops: compilers would
+// keep constants and addresses there, too, and load each again.
+template <int N, int P, class Along, class Load, class Store>
+HWY_INLINE void transform_in_memory(Along along, Load load, Store store) {
+    HWY_ALIGN float half[P * N * lanes];
+    const F32 f;
+    Vec line[N], p[P];
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < N; ++j) {
+        for (int64_t i = 0; i < N; ++i) line[i] = load(i, j);
+        along(line, p);
+        for (int64_t i = 0; i < P; ++i) hn::Store(p[i], f, half + (i * N + j) * lanes);
+    }
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < P; ++i) {
+        for (int64_t j = 0; j < N; ++j) line[j] = hn::Load(f, half + (i * N + j) * lanes);
+        along(line, p);
+        for (int64_t j = 0; j < P; ++j) store(i, j, p[j]);
+    }
+}
+#endif
+
 // Transforms both axes of squares of N by N vectors, one axis after the other: `along` makes P vectors of N.
 template <int N, int P, class Along, class Load, class Store>
 HWY_INLINE void transform_square(Along along, Load load, Store store) {
+#if HWY_TARGET == HWY_NEON
+    if constexpr (N * P > 18) return transform_in_memory<N, P>(along, load, store);
+#endif
     Vec half[P][N], line[N], p[P];
     for (int64_t j = 0; j < N; ++j) {
         for (int64_t i = 0; i < N; ++i) line[i] = load(i, j);

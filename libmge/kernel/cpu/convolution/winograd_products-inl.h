@@ -35,33 +35,49 @@ HWY_INLINE void add_products(const float* points, const float* channels, Vec (&s
     }
 }
 
-// The same for `products_at_once` numbers of each row and as many lines of channels.
+// Numbers of each row that are multiplied at once.
 #if HWY_TARGET == HWY_NEON
 constexpr int64_t products_at_once = 4;
+// Adds the products of number I with one line of channels, and of the next number with the next line.
 template <int I, int R, int V>
-HWY_INLINE void add_lane(const Vec (&points)[R], const float* channels, Vec (&sums)[R][V]) {
-    Vec row[V];
+HWY_INLINE void add_two_lines(const Vec (&points)[R], const float*& channels, Vec (&sums)[R][V]) {
+    // Two lines if there are registers for them.
+    if constexpr (V == 2 && R * V + R + 2 * V <= 32) {
+        Vec lines[2 * V];
+        load_vectors(channels, lines);
+        add_lane_products<I>(points, {lines[0], lines[1]}, sums);
+        add_lane_products<I + 1>(points, {lines[2], lines[3]}, sums);
+    } else {
+        Vec line[V];
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) row[v] = hn::Load(F32(), channels + I * panel_channels + v * lanes);
-    add_lane_products<I>(points, row, sums);
+        for (int v = 0; v < V; ++v) line[v] = hn::Load(F32(), channels + v * lanes);
+        add_lane_products<I>(points, line, sums);
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) line[v] = hn::Load(F32(), channels + panel_channels + v * lanes);
+        add_lane_products<I + 1>(points, line, sums);
+        channels += 2 * panel_channels;
+    }
 }
-// A product with one number of a vector is one instruction, without a vector of copies.
-template <int64_t gap, int R, int V>
-HWY_INLINE void add_more_products(const float* points, const float* channels, Vec (&sums)[R][V]) {
+// The same as add_products() for four numbers of each row, which are side by side, and as many lines of
+// channels; moves past both. A product with one number of a vector is one instruction, without a vector of
+// copies.
+template <int R, int V>
+HWY_INLINE void add_more_products(const float*& points, const float*& channels, Vec (&sums)[R][V]) {
     Vec these[R];
+    if constexpr (R <= 5) {
+        load_vectors(points, these);
+    } else {  // compilers would copy one of two fours
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) these[r] = hn::LoadU(F32(), points + r * gap);
-    add_lane<0>(these, channels, sums);
-    add_lane<1>(these, channels, sums);
-    add_lane<2>(these, channels, sums);
-    add_lane<3>(these, channels, sums);
+        for (int r = 0; r < R; ++r) these[r] = hn::Load(F32(), points + r * lanes);
+        points += R * lanes;
+    }
+    add_two_lines<0>(these, channels, sums);
+    add_two_lines<2>(these, channels, sums);
 }
 #else
 constexpr int64_t products_at_once = 1;
-template <int64_t gap, int R, int V>
-HWY_INLINE void add_more_products(const float* points, const float* channels, Vec (&sums)[R][V]) {
-    add_products<gap>(points, channels, sums);
-}
+template <int R, int V>
+void add_more_products(const float*& points, const float*& channels, Vec (&sums)[R][V]);
 #endif
 
 // Kernel::run<R, V> by vectors, then by rows, each less 1.
