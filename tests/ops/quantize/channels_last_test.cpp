@@ -279,7 +279,7 @@ void expect_exact(const cpu::ByteProduct& product, const CentredCase& c, std::mt
                        .zero = c.zero};
     (c.is_signed ? product.bounds->measure_signed : product.bounds->measure)(rows, measures.data());
     rows.measures = measures.data();
-    std::vector<int32_t> sums(size_t(product.rows * cpu::product_columns));
+    std::vector<int32_t> sums(size_t(std::max(product.rows, c.rows) * cpu::product_columns));
     (c.is_signed ? product.multiply_signed : product.multiply)(rows, packed.data(), sums.data());
     for (int64_t r = 0; r < c.rows; ++r)
         for (int64_t column = 0; column < c.columns; ++column) {
@@ -314,7 +314,7 @@ TEST(BoundedProduct, IsExact) {
                     }
 }
 
-// Parts of whole and of broken vectors, and the largest sums of either sign.
+// Parts of whole and of broken vectors, up to two tiles of rows, and the largest sums of either sign.
 TEST(DotProduct, IsExact) {
     auto* product = cpu::dot_product();
     if (!product || !product->bounds) GTEST_SKIP() << "for Arm processors with products of four bytes";
@@ -323,7 +323,7 @@ TEST(DotProduct, IsExact) {
         for (int zero : {0, 3, 128, 255})
             for (int spread : {9, 255})
                 for (int64_t part_bytes : {4, 12, 16, 28, 64})
-                    for (int64_t rows = 1; rows <= product->rows; ++rows)
+                    for (int64_t rows = 1; rows <= 2 * product->rows; ++rows)
                         for (int64_t columns : {1, 8, 9, 16, 24, 32})
                             for (bool is_constant : {false, true})
                                 expect_exact(*product,

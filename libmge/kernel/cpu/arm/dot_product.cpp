@@ -5,6 +5,7 @@
 // processor's intrinsics.
 #include <arm_neon.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -64,7 +65,8 @@ inline int8x16_t signed_bytes(uint8x16_t x) {
 }
 
 template <bool is_signed, int rows, int vectors>
-__attribute__((target("arch=armv8.2-a+dotprod"))) void multiply_panel(const ByteRows& a, const int8_t* weight,
+__attribute__((target("arch=armv8.2-a+dotprod"))) void multiply_panel(const ByteRows& a, const uint8_t* first,
+                                                                      const int8_t* weight,
                                                                       const int8_t* weight_sums,
                                                                       int32_t* to) {
     int32x4_t sums[rows][vectors];
@@ -77,7 +79,7 @@ __attribute__((target("arch=armv8.2-a+dotprod"))) void multiply_panel(const Byte
         for (int r = 0; r < rows; ++r) sums[r][v] = vmulq_n_s32(of_weight, offset);
     }
     for (int64_t part : a.parts) {
-        const uint8_t *x = a.first + part, *end = x + a.part_bytes;
+        const uint8_t *x = first + part, *end = x + a.part_bytes;
         int8x16_t bytes[rows];
         for (; end - x >= vector_bytes; x += vector_bytes, weight += 4 * word_bytes) {
             uint8x16_t flips;  // the highest bits, each time anew: there is no register for them
@@ -121,7 +123,10 @@ void multiply(const ByteRows& a, const int8_t* weight, int32_t* sums) {
     const int64_t k = int64_t(a.parts.size()) * a.part_bytes;
     for (int64_t c = 0; c < a.columns; c += panel_columns, weight += bytes_of_panel(k)) {
         const auto& these = a.columns - c > panel_columns / 2 ? panels : halves;
-        these[size_t(a.count - 1)](a, weight, weight + k * panel_columns, sums + c);
+        for (int64_t i = 0; i < a.count; i += most_rows)
+            these[size_t(std::min<int64_t>(most_rows, a.count - i) - 1)](a, a.first + i * a.stride, weight,
+                                                                         weight + k * panel_columns,
+                                                                         sums + i * product_columns + c);
     }
 }
 
@@ -138,7 +143,8 @@ constexpr ByteProduct dots{.name = "dots",
                            .takes_wide = false,
                            .multiply = multiply<false>,
                            .multiply_signed = multiply<true>,
-                           .bounds = &bounds};
+                           .bounds = &bounds,
+                           .takes_tiles = true};
 
 // --- channels that do not mix ---
 

@@ -48,6 +48,7 @@ struct ByteProduct {
     void (*multiply_signed)(const ByteRows& a, const int8_t* weight, int32_t* sums);
     // If not null, the sums are those of a[r][k] - zero.
     const ByteBounds* bounds = nullptr;
+    bool takes_tiles = false;  // `count` may be any number of rows, and no others are read
 };
 // By sums of four products in vectors of 256 bits (AVX-VNNI) or of 128 (Arm's sdot), and by byte products
 // that are added in 16 bits (AVX2). Null if the processor does not have them, or has AVX-512, too.

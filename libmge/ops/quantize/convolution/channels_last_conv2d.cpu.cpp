@@ -82,6 +82,10 @@ struct ChannelsLast {
         return int64_t(aligned((count * k + vector) * element()));
     }
     int64_t sums_bytes() const { return chunk_rows * columns * int64_t(sizeof(int32_t)); }
+    // Rows of a call of the product. Those of the image may be read beyond its end if they are not whole.
+    int64_t rows_together() const {
+        return product->takes_tiles && (rows != Rows::image || k == g.ic) ? chunk_rows : product->rows;
+    }
     int64_t measures_of_tile() const { return product->bounds ? product->bounds->measures_of_tile(k) : 0; }
     int64_t measures_bytes() const {
         return int64_t(
@@ -320,7 +324,8 @@ cpu::ByteRows tile_at(const ImageRun& run, int64_t chunk, int64_t first, int64_t
     }
     if (c.rows == Rows::bordered)
         return {run.bordered + first * ic, ic, c.parts, c.part_bytes, count, channels};
-    bool is_last = (first + c.product->rows - 1) * ic + c.k > c.count * ic;
+    const int64_t read = c.product->takes_tiles ? count : c.product->rows;
+    bool is_last = (first + read - 1) * ic + c.k > c.count * ic;
     if (is_last) return last_rows(run, first, count, channels, scratch);
     return {run.x + first * ic, ic, c.parts, c.part_bytes, count, channels};
 }
@@ -372,12 +377,12 @@ void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
         count = std::min(c.chunk_rows, rows.end - chunk);
         if (c.rows == Rows::lines) count = std::min(count, c.line - chunk % c.line);
         if (c.rows == Rows::gathered) gather_rows(run, chunk, count, scratch);
-        if (product.bounds) measure_rows(run, chunk, count, scratch, measures);
+        if (c.measures_of_tile() > 0) measure_rows(run, chunk, count, scratch, measures);
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
             const int8_t* weight = c.weight.data() + block * c.block_bytes();
             int64_t channels = std::min(columns, c.g.oc - block * columns);
-            for (int64_t i = 0; i < count; i += product.rows) {
-                int64_t wanted = std::min(product.rows, count - i);
+            for (int64_t i = 0, together = c.rows_together(); i < count; i += together) {
+                int64_t wanted = std::min(together, count - i);
                 auto tile = tile_at(run, chunk, chunk + i, wanted, channels, scratch);
                 tile.zero = run.scales.x_zero;
                 tile.measures = measures + i / product.rows * c.measures_of_tile();
