@@ -45,7 +45,10 @@ struct Depthwise {
     int64_t place_of_tap(int64_t row, int64_t column) const {
         return has_columns() ? column * kernel->taps_together + row : row * g.kernel[1] + column;
     }
+    int64_t blocks() const { return (channels() + together - 1) / together; }
     int64_t block_bytes() const { return filled_taps() * together * kernel->weight_bytes; }
+    // Lines of y whose pixels are finished together.
+    int64_t lines_together() const { return std::max<int64_t>(1, longest_row / g.out[1]); }
 };
 
 Support supports(const Problem& problem) {
@@ -66,7 +69,7 @@ Prepared prepare(const PrepareContext& context) {
     d.epilogue.y_may_be_short = short_divisions(context).by_y_scale;
     auto* weight = static_cast<const int8_t*>(context.constants[Conv::weight]);
     const int64_t columns = d.g.kernel[1], taps = d.g.kernel[0] * columns;
-    d.weight = PackedValues<uint8_t>((d.channels() + together - 1) / together * d.block_bytes());
+    d.weight = PackedValues<uint8_t>(d.blocks() * d.block_bytes());
     d.weight_sums.resize(size_t(d.channels()));
     for (int64_t c = 0; c < d.channels(); ++c)
         for (int64_t t = 0; t < taps; ++t) {
@@ -78,7 +81,7 @@ Prepared prepare(const PrepareContext& context) {
             d.weight_sums[size_t(c)] += w;
         }
     PackedInputs packed{{d.weight.piece()}, 1u << Conv::weight};
-    auto workspace = size_t(d.outside_bytes());
+    auto workspace = aligned(size_t(d.outside_bytes())) + size_t(d.blocks() * together) * sizeof(int32_t);
     return Prepared::make(std::move(d), workspace, std::move(packed));
 }
 
@@ -87,6 +90,7 @@ struct DepthwiseRun {
     const Launch& launch;
     const ConvScales& scales;
     const uint8_t *x, *outside;  // the image, a line outside of it
+    const int32_t* start;        // of the sums of each channel
     int64_t first_pixel;         // the image's first pixel in all of y
 };
 
@@ -117,49 +121,59 @@ Span inner_pixels(const ConvGeometry& g) {
     return {begin, std::clamp(end, begin, g.out[1])};
 }
 
+// Pixels [begin, end) of some lines: of one line, or whole lines.
+struct Pixels {
+    int64_t line, lines, begin, end;
+    int64_t of_line() const { return end - begin; }
+    int64_t count() const { return lines * of_line(); }
+};
+
 // Neighbours in a line with equal tap distances, and the addresses of the first one's taps.
 struct Neighbours {
-    int64_t first, count;
-    bool is_inner;  // the columns of windows are inside the image
+    int64_t first, count;  // of the pixels
+    bool is_inner;         // the columns of windows are inside the image
     std::vector<const uint8_t*> taps;
 };
-// Pixels [begin, end) of a line.
-std::vector<Neighbours> neighbours_in(const DepthwiseRun& run, int64_t oh, int64_t begin, int64_t end) {
+std::vector<Neighbours> neighbours_in(const DepthwiseRun& run, const Pixels& pixels) {
     Span inner = inner_pixels(run.d.g);
     std::vector<Neighbours> all;
-    for (int64_t ow = begin; ow < end; ow += all.back().count) {
+    for (int64_t i = 0; i < pixels.count(); i += all.back().count) {
+        const int64_t ow = pixels.begin + i % pixels.of_line();
         bool is_inner = ow >= inner.begin && ow < inner.end;
-        all.push_back({ow, is_inner ? std::min(end, inner.end) - ow : 1, is_inner, {}});
+        all.push_back({i, is_inner ? std::min(pixels.end, inner.end) - ow : 1, is_inner, {}});
         all.back().taps.resize(size_t(run.d.filled_taps()));
-        point_at_taps(run, oh, ow, all.back().taps);
+        point_at_taps(run, pixels.line + i / pixels.of_line(), ow, all.back().taps);
     }
     return all;
 }
 
 // At most longest_row pixels.
-void run_pixels(const DepthwiseRun& run, int64_t oh, int64_t begin, int64_t end) {
+void run_pixels(const DepthwiseRun& run, const Pixels& pixels) {
     auto& d = run.d;
     alignas(64) std::array<int32_t, size_t(longest_row * together)> sums;
-    alignas(64) std::array<int32_t, together> start{};
-    int32_t zero = run.scales.x_zero + (d.is_x_signed ? 128 : 0);
-    auto all = neighbours_in(run, oh, begin, end);
+    auto all = neighbours_in(run, pixels);
     const uint8_t* weight = d.weight.data();
+    const int64_t pixel = run.first_pixel + pixels.line * d.g.out[1] + pixels.begin;
     for (int64_t c = 0; c < d.channels(); c += together, weight += d.block_bytes()) {
         int64_t channels = std::min(together, d.channels() - c);
         for (auto& some : all) {
             d.kernel->multiply({some.taps, d.g.stride[1] * d.channels(), some.count, channels,
                                 d.has_columns() && some.is_inner ? d.column_bytes() : 0, d.is_x_signed,
-                                weight, sums.data() + (some.first - begin) * together});
+                                weight, sums.data() + some.first * together});
             for (auto& tap : some.taps) tap += channels;
         }
-        for (int64_t i = 0; i < channels; ++i)
-            start[size_t(i)] =
-                (run.scales.bias ? run.scales.bias[c + i] : 0) - zero * d.weight_sums[size_t(c + i)];
-        int64_t pixel = run.first_pixel + oh * d.g.out[1] + begin;
         finish_block(d.epilogue, run.scales, run.launch,
-                     {sums.data(), start.data(), together, end - begin, channels, c, pixel * d.channels() + c,
-                      1, d.channels()});
+                     {sums.data(), run.start + c, together, pixels.count(), channels, c,
+                      pixel * d.channels() + c, 1, d.channels()});
     }
+}
+
+// The start of the sums of each channel, padded to whole blocks.
+void fill_start(const Depthwise& d, const ConvScales& scales, int32_t* start) {
+    const int32_t zero = scales.x_zero + (d.is_x_signed ? 128 : 0);
+    std::fill_n(start, d.blocks() * together, 0);
+    for (int64_t c = 0; c < d.channels(); ++c)
+        start[c] = (scales.bias ? scales.bias[c] : 0) - zero * d.weight_sums[size_t(c)];
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
@@ -167,15 +181,18 @@ void run(const Prepared& prepared, const Launch& launch) {
     ConvScales scales(launch);
     auto* outside = static_cast<uint8_t*>(launch.workspace);
     std::fill_n(outside, d.outside_bytes(), uint8_t(scales.x_zero));
+    auto* start = reinterpret_cast<int32_t*>(outside + aligned(size_t(d.outside_bytes())));
+    fill_start(d, scales, start);
     int64_t lines = d.g.n * d.g.out[0], work = d.g.out[1] * d.channels() * d.filled_taps() / 16;
     int64_t grain = std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, work));
     par_for(launch.threads, lines, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin; line < end; ++line) {
-            int64_t n = line / d.g.out[0], pixels = d.g.in[0] * d.g.in[1];
+        for (int64_t line = begin, count; line < end; line += count) {
+            const int64_t n = line / d.g.out[0], h = line % d.g.out[0], pixels = d.g.in[0] * d.g.in[1];
+            count = std::min({end - line, d.g.out[0] - h, d.lines_together()});
             const uint8_t* x = launch.in<uint8_t>(Conv::x) + n * pixels * d.channels();
-            DepthwiseRun image{d, launch, scales, x, outside, n * d.g.out[0] * d.g.out[1]};
+            DepthwiseRun image{d, launch, scales, x, outside, start, n * d.g.out[0] * d.g.out[1]};
             for (int64_t ow = 0; ow < d.g.out[1]; ow += longest_row)
-                run_pixels(image, line % d.g.out[0], ow, std::min(ow + longest_row, d.g.out[1]));
+                run_pixels(image, {h, count, ow, std::min(ow + longest_row, d.g.out[1])});
         }
     });
 }
