@@ -5,9 +5,12 @@
     MGE_THREADS=1 PYTHONPATH=build/release/python chrt -f 5 taskset -c 1 \\
         .venv/bin/python benchmarks/inference/decode.py measure DIR --threads 1
 
+With llama.cpp, which `setup_peers` builds: `build/peers/bin/python` instead, `export-gguf` besides
+`export`, and `--engines onnxruntime,llama.cpp,mge`.
+
 A round reads a prompt of 512 tokens and decodes 128, one per run. The cache of the style `concat`
 grows by Concat. That of `shared` has a fixed length: ONNX Runtime binds one value as past and
-present, and MGE is given the memory of the past. Both engines get the same tokens, and their
+present, and MGE is given the memory of the past. All engines get the same tokens, and their
 logits are compared. The last column is the
 rate at which a run reads its weights, over that of the best of some sums over as many bytes.
 """
@@ -15,6 +18,7 @@ rate at which a run reads its weights, over that of the best of some sums over a
 import argparse
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import decoders
@@ -23,6 +27,8 @@ import numpy as np
 # Relative to the largest logit. Where weights have 8 or 4 bits, ONNX Runtime rounds activations to
 # 8 bits, as the files allow.
 TOLERANCES = {32: 1e-4, 8: 5e-2, 4: 5e-2}
+# llama.cpp looks GELU up in a table of f16, has f16 scales and a cache of f16.
+LLAMA_CPP_TOLERANCE = 0.1
 
 
 class Decoder:
@@ -107,7 +113,24 @@ class Mge(Decoder):
         return logits.numpy()
 
 
-ENGINES = {"onnxruntime": OnnxRuntime, "mge": Mge}
+def llama_cpp(kind: str) -> Callable:
+    """The engine llama.cpp with some kind of numbers; '' is that of the file's bits."""
+
+    def load(path: Path, threads: int):
+        import llama_decoder  # noqa: PLC0415 (is built with setup_peers only)
+
+        return llama_decoder.LlamaCpp(path, threads, kind)
+
+    return load
+
+
+ENGINES: dict[str, Callable] = {
+    "onnxruntime": OnnxRuntime,
+    "mge": Mge,
+    "llama.cpp": llama_cpp(""),
+    "llama.cpp-f16": llama_cpp("f16"),
+    "llama.cpp-bf16": llama_cpp("bf16"),
+}
 
 
 def memory_rate(size: int) -> float:
@@ -145,11 +168,10 @@ def measure(
                 seen.append(contestant.run(tokens[i : i + 1]))
                 steps.append(time.perf_counter() - start)
             logits[name] = np.concatenate(seen, 1)
-    first, *others = logits.values()
-    for other in others:
-        np.testing.assert_allclose(
-            other, first, atol=TOLERANCES[net.bits] * np.abs(first).max(), rtol=0
-        )
+    first = logits.get("mge", next(iter(logits.values())))
+    for name, other in logits.items():
+        tolerance = LLAMA_CPP_TOLERANCE if "llama.cpp" in name else TOLERANCES[net.bits]
+        np.testing.assert_allclose(other, first, atol=tolerance * np.abs(first).max(), rtol=0)
     size = decoders.Weights(net.sizes).bytes_per_word(net.bits)
     rate = memory_rate(int(size))
     for name in engines:
@@ -164,7 +186,7 @@ def measure(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["export", "measure"])
+    parser.add_argument("what", choices=["export", "export-gguf", "measure"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--names", default="gpt2,llama", help="nets to export")
     parser.add_argument("--engines", default="onnxruntime,mge")
@@ -178,6 +200,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.what == "export":
         return decoders.export(arguments.folder, arguments.names.split(","))
+    if arguments.what == "export-gguf":
+        import llama_decoder  # noqa: PLC0415 (is built with setup_peers only)
+
+        return llama_decoder.export(arguments.folder, arguments.names.split(","))
     columns = ("net.style.bits", "threads", "engine", "prompt, ms", "token, ms: minimum, median")
     print(f"| {' | '.join(columns)} | tokens/s | of memory |")
     print("|---|---|---|---|---|---|---|")
