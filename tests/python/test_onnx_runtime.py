@@ -496,11 +496,11 @@ def test_attention_in_groups_of_other_operands(how, tmp_path):
     "how",
     [{"softcap": 2.0}, {"smooth_softmax": 1}, {"sink": True}, {"sink": True, "softcap": 3.0}],
 )
-@pytest.mark.parametrize("lengths, words, room", [([8], 1, 7), ([5, 5], 5, 0)])
-def test_attention_in_groups_with_other_scores(how, lengths, words, room, tmp_path):
+@pytest.mark.parametrize("lengths, words, free", [([8], 1, 7), ([5, 5], 5, 0)])
+def test_attention_in_groups_with_other_scores(how, lengths, words, free, tmp_path):
     """Capped scores; a softmax whose sum has one more term."""
     path = tmp_path / "model.onnx"
-    assert_grouped(path, grouped(path, lengths, words, room, **how), lengths, words)
+    assert_grouped(path, grouped(path, lengths, words, free, **how), lengths, words)
 
 
 @pytest.mark.parametrize("name", ["K", "N", "block_size"])

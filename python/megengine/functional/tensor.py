@@ -430,9 +430,9 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
     rank = len(counts)
     out = _mge.ops.add_axis(inp, axes=list(range(rank - inp.ndim))) if rank > inp.ndim else inp
     repeated = [axis for axis, count in enumerate(counts) if is_recorded(count) or count != 1]
-    room = max(MAX_RANK - rank, 1)
-    for first in range(0, len(repeated), room):
-        axes = repeated[first : first + room]
+    at_once = max(MAX_RANK - rank, 1)
+    for first in range(0, len(repeated), at_once):
+        axes = repeated[first : first + at_once]
         places = [axis + i for i, axis in enumerate(axes)]
         wide: list[Any] = [None] * (rank + len(axes))
         for place, axis in zip(places, axes, strict=True):

@@ -84,7 +84,7 @@ constexpr bool moves_past_weights = HWY_TARGET == HWY_NEON;
 // For channels I and I + 1 of a vector, with their weights.
 template <int I, int R, int V>
 HWY_INLINE void add_two_lanes(const Vec (&pixels)[R], const float*& weight, Vec (&sums)[R][V]) {
-    if constexpr (V == panel_vectors) {  // of which a block is a multiple
+    if constexpr (V == panel_vectors) {  // those of a channel follow those before
         Vec columns[4];
         load_vectors(weight, columns);
         add_lane_products<I>(pixels, {columns[0], columns[1]}, sums);

@@ -90,7 +90,7 @@ struct DepthwiseRun {
     const Launch& launch;
     const ConvScales& scales;
     const uint8_t *x, *outside;  // the image, a line outside of it
-    const int32_t* start;        // of the sums of each channel
+    const int32_t* start;        // each channel's sums begin with it
     int64_t first_pixel;         // the image's first pixel in all of y
 };
 
@@ -130,7 +130,7 @@ struct Pixels {
 
 // Neighbours in a line with equal tap distances, and the addresses of the first one's taps.
 struct Neighbours {
-    int64_t first, count;  // of the pixels
+    int64_t first, count;  // pixels
     bool is_inner;         // the columns of windows are inside the image
     std::vector<const uint8_t*> taps;
 };
