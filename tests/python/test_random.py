@@ -4,6 +4,7 @@
 import io
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -193,6 +194,30 @@ def test_an_error_in_a_traced_function_does_not_end_the_stream(symbolic):
         with pytest.raises(IndexError):
             draw(x, far, reads).numpy()
         np.testing.assert_array_equal(mge.random.normal(size=(2,)).numpy(), wanted)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_an_error_on_another_thread_leaves_the_stream_of_a_traced_function(symbolic):
+    def fails():
+        with pytest.raises(ZeroDivisionError):
+            mge.jit.trace(symbolic=symbolic)(lambda: 1 / 0)()
+
+    def drawn(between):
+        @mge.jit.trace(symbolic=symbolic)
+        def draw():
+            x = mge.random.normal(size=(2,))
+            between()
+            return x, mge.random.normal(size=(2,))
+
+        mge.random.seed(3)
+        return [x.numpy().tolist() for x in draw()]
+
+    def fail_elsewhere():
+        other = threading.Thread(target=fails)
+        other.start()
+        other.join()
+
+    assert drawn(fail_elsewhere) == drawn(lambda: None)
 
 
 def test_stream_accepts_parameters_on_its_device_only():

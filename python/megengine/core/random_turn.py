@@ -73,7 +73,7 @@ def keep_turn(stream: _mge.Tensor, value: _mge.Tensor) -> None:
 
 
 def _restore_lost() -> None:
-    """Gives the streams whose state an error lost the last state that is known."""
+    """Gives each stream that an error left symbolic its last known state."""
     for stream, value in reversed(_before):
         if stream._is_symbolic and not value._is_symbolic:
             stream._reset(value)
@@ -86,7 +86,8 @@ def traced_call() -> Iterator[None]:
     try:
         yield
     except BaseException:
-        _restore_lost()
+        if state.keeps_turn:
+            _restore_lost()
         raise
     finally:
         kept, state.keeps_turn = state.keeps_turn, before
