@@ -221,6 +221,8 @@ NUMBERS_OF_NUMPY = {
         lambda: F.vision.interpolate(IMAGE, scale_factor=2),
     ),
     "pattern": (lambda: F.transpose(SQUARE, mge.Tensor([1, 0])), lambda: SQUARE.T),
+    "transpose by no axes": (lambda: F.transpose(SQUARE, []), lambda: SQUARE.T),
+    "Tensor.transpose by no axes": (lambda: mge.Tensor(SQUARE).transpose(()), lambda: SQUARE.T),
     "Tensor.transpose": (
         lambda: mge.Tensor(SQUARE).transpose(np.array([1, 0])),
         lambda: SQUARE.T,

@@ -235,7 +235,8 @@ def transpose(inp: Operand, pattern: Sequence[int | str]) -> Tensor:
     Args:
         inp: any rank.
         pattern: for each axis of the result the axis it comes from, counted from the front, or
-            ``"x"`` for a new one of size 1. An axis of size 1 may be left out.
+            ``"x"`` for a new one of size 1. An axis of size 1 may be left out. An empty pattern
+            reverses the axes.
     Returns:
         Tensor.
     Raises:

@@ -43,12 +43,12 @@ def broadcast(inp: Tensor, shape: Any) -> Tensor:
 
 
 def transposed_by_rule(inp: Tensor, pattern: Sequence[int | str]) -> Tensor:
-    """The axes in another order, with new ones where ``pattern`` has ``"x"``."""
+    """The axes in the order of ``pattern``, with new ones for ``"x"``; reversed if it is empty."""
     if not isinstance(pattern, Iterable):
         raise _mge.RefusedTypeError(
             f"[transpose] pattern must be a sequence of axes, got {pattern!r}"
         )
-    pattern = list(pattern)
+    pattern = list(pattern) or list(range(inp.ndim))[::-1]
     is_new = [isinstance(p, str) and p == "x" for p in pattern]  # an entry may be a Tensor
     axes = [int(p) for p, new in zip(pattern, is_new, strict=True) if not new]
     left_out = sorted(set(range(inp.ndim)) - set(axes))
