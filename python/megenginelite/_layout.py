@@ -33,7 +33,8 @@ _TYPES = {
     LiteDataType.LITE_DOUBLE: ("float64", 8),
 }
 # Arrays are float64 by default, mostly by mistake, so the types that MegEngine lacks have no name.
-_NAMES = [name for name, _ in _TYPES.values()][:9]
+_UNNAMED = (LiteDataType.LITE_BOOL, LiteDataType.LITE_DOUBLE)
+_NAMES = [name for kind, (name, _) in _TYPES.items() if kind not in _UNNAMED]
 
 
 class UnknownDataTypeError(RuntimeError, KeyError):

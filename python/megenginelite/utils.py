@@ -195,7 +195,9 @@ class TensorBatchCollector:
         if isinstance(array, LiteTensor):
             layout = array.layout
         elif hasattr(array, "shape") and hasattr(array, "dtype"):
-            layout = LiteLayout(array.shape or [1], array.dtype)
+            item = self._item
+            is_same = array.dtype == item.dtype  # which may be one without a name
+            layout = LiteLayout(array.shape or [1], item.data_type if is_same else array.dtype)
         else:
             kind = type(array).__name__
             raise TypeError(

@@ -53,6 +53,15 @@ def test_items_by_number():
         batch.free([2])
 
 
+@pytest.mark.parametrize("dtype", [LiteDataType.LITE_BOOL, LiteDataType.LITE_DOUBLE])
+def test_items_of_the_types_without_a_name(dtype):
+    batch = collector(2, 3, dtype=dtype)
+    values = np.array([[1, 0, 1], [0, 1, 1]], batch.to_numpy().dtype)
+    batch.collect(values[0])
+    batch.collect_id(values[1], 1)
+    expect_items(batch, values)
+
+
 def test_items_of_another_byte_order():
     batch = collector(2, 3, dtype=LiteDataType.LITE_FLOAT)
     batch.collect(np.full(3, 1.5, ">f4"))
