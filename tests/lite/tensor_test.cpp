@@ -30,8 +30,6 @@ TEST(LiteTensor, EnumValues) {
     EXPECT_EQ(LITE_INT64, 8);
     EXPECT_EQ(LITE_BOOL, 16);
     EXPECT_EQ(LITE_DOUBLE, 17);
-    EXPECT_EQ(LITE_BOOL, 16);
-    EXPECT_EQ(LITE_DOUBLE, 17);
 }
 
 TEST(LiteTensor, Constructions) {
