@@ -237,7 +237,7 @@ private:
                   plan.moves ? plan.output_device : id);
 }
 
-// Whether an operator gets a tensor once. It reads one it gets twice while it writes.
+// True if the operator receives the tensor once. A second use would be read while the output is written.
 bool is_single(const Tensor& input, std::span<const Tensor> inputs) {
     return std::ranges::count_if(inputs, [&](auto& x) { return x && x.is_same(input); }) == 1;
 }

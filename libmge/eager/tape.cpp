@@ -186,8 +186,7 @@ struct Recorder final : Interpreter {
         }
         return any;
     }
-    // Returns the node of an operator with so many outputs. Those that it cannot number belong to nodes after
-    // it.
+    // Pushes the node of an operator, and one more for every further 4096 outputs; returns the first.
     TapeNode& push_results(size_t outputs, uint64_t tapes) {
         TapeNode& node = push(tapes);
         node.grad_count = uint32_t(outputs);

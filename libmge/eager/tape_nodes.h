@@ -24,7 +24,7 @@ struct TapeNode {
     std::shared_ptr<CustomGradient> custom;
     uint32_t input_count = 0, output_count = 0;
     uint32_t grad_count = 1;    // outputs that can receive gradients; custom computations store no outputs
-    uint32_t continues = 0;     // how many nodes before is the one whose outputs these are
+    uint32_t continues = 0;     // distance to the node whose outputs these are; 0: none
     std::array<Tensor, 3> few;  // inputs, then outputs
     std::vector<Tensor> many;   // replaces `few` if there are more
 

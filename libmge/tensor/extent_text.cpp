@@ -24,7 +24,7 @@ std::string product_text(const ExtentProduct& product) {
 // Deeper nesting than any tool writes.
 constexpr int deepest_extent_text = 64;
 constexpr int64_t largest_exponent = 8;
-// Larger forms, which a short text like ((s**8)**8)**8 may have, would take too long.
+// Limits of a form: a short text such as ((s**8)**8)**8 expands to one that takes minutes.
 constexpr size_t most_products = 64, most_factors = 64;
 
 bool is_small(const Extent& extent) {

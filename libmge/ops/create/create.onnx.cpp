@@ -30,8 +30,8 @@ bool counts_in_integers(Site& s, const ops::Arange::Params& p) {
 
 Operands export_arange(Site& s) {
     auto& p = s.params<ops::Arange>();
-    // As ours, in f64: in f32, in which an engine adds step after step, there may be one more number or less,
-    // and each is further off than the one before.
+    // In f64, as our kernel computes. Engines add steps up, which in f32 loses digits and may change the
+    // count.
     const DType computed = counts_in_integers(s, p) ? DType::i64 : DType::f64;
     auto bound = [&](size_t i, double otherwise) {
         if (!s.has(i)) return s.number(otherwise, computed);

@@ -17,7 +17,7 @@ DEFAULT_MAX_BATCH = 32
 _MAX_KNOWN_SHAPES = 4096
 _DEVICES = {"cpu": LiteDeviceType.LITE_CPU, "cuda": LiteDeviceType.LITE_CUDA}
 
-# Names of element types in the Open Inference Protocol, also of those that Lite does not have.
+# Names of element types in the Open Inference Protocol, including UINT64, which Lite does not have.
 PROTOCOL_NAMES = {"bool": "BOOL"}
 PROTOCOL_NAMES |= {f"float{bits}": f"FP{bits}" for bits in (16, 32, 64)}
 PROTOCOL_NAMES |= {

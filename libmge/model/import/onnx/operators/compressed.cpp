@@ -57,7 +57,7 @@ bool has_real_zeros(const Site& site) {
     return site.has(zero_points) && is_float(site.in(zero_points).dtype());
 }
 
-// (q - zero) * scale in f32, for columns in any groups and zero points that are no steps.
+// (q - zero) * scale in f32, for columns in any order and zero points that are not integers.
 Tensor real_weight(const Site& site, const Weight& w, const Tensor& steps, const Tensor& scale) {
     auto all = [&](double value, DType dtype) {
         return ops::full({.shape = {w.rows, 1}, .value = value, .dtype = dtype});

@@ -123,8 +123,7 @@ void require_plain(const Site& site) {
     if (site.has(3) != site.has(4)) invalid("it has past keys without past values, or the reverse");
 }
 
-// The scores of a sink, which takes its share of each softmax: a number for each head, or 0; null without
-// one.
+// The scores of the sink, one per head or 0. Null if the softmax has none.
 Tensor sink_of(const Site& site) {
     bool is_zero = site.attributes.integer("smooth_softmax", 0) > 0;
     if (site.has(11)) return ops::reshape(as_dtype(site.in(11), DType::f32), {.shape = {1, -1, 1, 1}});
@@ -138,7 +137,7 @@ Tensor softmax_with(const Tensor& sink, const Tensor& scores) {
     return ops::div(shares, ops::add(sum, ops::exp(ops::sub(sink, largest))));
 }
 
-// The steps one by one, for scores that the operator lacks.
+// Attention from single operators, for scores that ops::attention lacks.
 Tensor composed(const Tensors& in, double scale, double cap, const Tensor& sink) {
     auto &queries = in[0], &keys = in[1];
     int64_t times = *find_extent(queries, 1) / *find_extent(keys, 1);
