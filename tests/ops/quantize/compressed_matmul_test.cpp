@@ -124,6 +124,24 @@ TEST(CompressedMatmul, MultipliesARowOfAnyMagnitudes) {
     }
 }
 
+// Products of small numbers with small scales are as exact as others.
+TEST(CompressedMatmul, MultipliesARowOfSmallNumbersWithSmallScales) {
+    constexpr int64_t columns = 128, group = 32;
+    constexpr std::pair<float, float> factors[] = {
+        {0x1p-99F, 0x1p-29F}, {1e-30F, 1e-6F}, {0x1p-60F, 0x1p-40F}};
+    for (int64_t bits : {8, 4})
+        for (auto [x, scale] : factors) {
+            Tensor row = make_tensor(DType::f32, {1, columns}, std::vector<double>(columns, x));
+            Tensor steps =
+                make_tensor(DType::u8, {1, columns * bits / 8}, std::vector<double>(columns * bits / 8, 255));
+            Tensor scales =
+                make_tensor(DType::f32, {1, columns / group}, std::vector<double>(columns / group, scale));
+            const double step = bits == 8 ? 127 : 7, expected = columns * step * double(x) * scale;
+            const double y = values_of(ops::compressed_matmul({row, steps, scales}, {bits, group}))[0];
+            EXPECT_NEAR(y / expected, 1, 1e-6) << bits << " bits, " << x << " times " << scale;
+        }
+}
+
 // Blocks of weights with a smaller last one; more rows of x than are multiplied directly.
 TEST(CompressedMatmul, AgreesWithTheReferenceInBlocks) {
     for (int64_t bits : {8, 4}) {

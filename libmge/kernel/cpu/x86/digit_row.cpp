@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t digit_part_bytes = 16;
 // The largest integer has this magnitude: its first digit is 127 and the others are 0.
 constexpr float largest_integer = 127 * 65536;
-// Below it, the unit of a group or its inverse would not be a normal number.
-constexpr float least_magnitude = 0x1p-100F;
+// Below it, the unit of a group times a small scale would not be a normal number.
+constexpr float least_magnitude = 0x1p-60F;
 // A row ends where the processor's own prefetcher has found it: rows of the tile that comes next but one are
 // requested instead.
 constexpr int64_t digit_tile_rows = 4, tiles_ahead = 2;
