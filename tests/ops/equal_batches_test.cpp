@@ -25,6 +25,7 @@ constexpr int64_t batch = 8;
 struct Operand {
     Shape shape;
     bool is_item = true, is_constant = false;
+    DType dtype = DType::none;  // none: that of the case
 };
 struct Case {
     const OpInfo* op;
@@ -40,7 +41,8 @@ Case make_case(const typename Op::Params& params, std::vector<Operand> operands,
 }
 
 Tensor random_tensor(const TensorSpec& spec, std::mt19937& random) {
-    std::uniform_real_distribution<double> uniform(-2, 2);
+    const bool is_real = is_float(spec.dtype);
+    std::uniform_real_distribution<double> uniform(is_real ? -2 : 0, is_real ? 2 : 127);
     std::vector<double> values(spec.bytes() / size_of(spec.dtype));
     for (auto& v : values) v = uniform(random);
     Tensor flat = make_tensor(spec.dtype, {int64_t(values.size())}, values);
@@ -63,8 +65,8 @@ struct Sized {
             auto& operand = c.operands[i];
             Shape shape = operand.shape;
             if (operand.is_item) shape[0] = n;
-            inputs.push_back(operand.is_item ? spec_of(shape, dtype, c.layout)
-                                             : TensorSpec{dtype, shape, {}});
+            const DType own = operand.dtype == DType::none ? dtype : operand.dtype;
+            inputs.push_back(operand.is_item ? spec_of(shape, own, c.layout) : TensorSpec{own, shape, {}});
             constants |= uint32_t(operand.is_constant) << i;
         }
         TensorSpecs plain = inputs;
@@ -162,6 +164,15 @@ void check_all(const std::vector<Case>& cases, const std::vector<DType>& dtypes 
 Operand image(Shape shape) { return {shape}; }
 Operand weight(Shape shape) { return {shape, false, true}; }
 
+// Items of some rows, times a weight in 8 or 4 bits.
+Case compressed_product(int64_t bits, int64_t group, Shape x, int64_t rows, bool has_zeros = false) {
+    const int64_t columns = x[x.rank() - 1], groups = columns / group;
+    std::vector<Operand> operands{image(x), weight({rows, columns * bits / 8}), weight({rows, groups})};
+    operands[1].dtype = DType::u8;
+    if (has_zeros) operands.push_back({{rows, groups}, false, true, DType::u8});
+    return make_case<ops::CompressedMatmul>({.bits = bits, .group = group}, operands);
+}
+
 TEST(EqualBatches, Convolution) {
     using P = ops::Conv2d::Params;
     std::vector<Case> cases;
@@ -213,6 +224,16 @@ TEST(EqualBatches, Product) {
     }
     check_all(cases);
     check_all({cases[4], cases[5], cases[9], cases[16]}, {DType::f16, DType::bf16});
+}
+
+TEST(EqualBatches, CompressedProduct) {
+    std::vector<Case> cases;
+    for (int64_t bits : {8, 4})
+        for (int64_t group : {32, 64, 24})
+            for (int64_t rows_of_item : {1, 3, 17})
+                for (bool has_zeros : {false, true})
+                    cases.push_back(compressed_product(bits, group, {1, rows_of_item, 768}, 64, has_zeros));
+    check_all(cases);
 }
 
 TEST(EqualBatches, Pooling) {
@@ -281,6 +302,8 @@ TEST(EqualBatches, ChoicesDoNotDependOnTheBatch) {
         make_case<ops::Matmul>({}, {image({1, 16}), weight({16, 8})}),
         make_case<ops::Matmul>({}, {image({1, 8, 64}), image({1, 64, 8})}),
         make_case<ops::Conv2d>({.padding = {1, 1}}, {image({1, 16, 9, 9}), weight({16, 16, 3, 3})}),
+        compressed_product(8, 64, {1, 768}, 64),
+        compressed_product(4, 64, {1, 768}, 64),
         make_case<ops::Softmax>({.axis = 1}, {image({1, 100})})};
     std::mt19937 random(5);
     std::set<bool> was_each;

@@ -75,7 +75,8 @@ Prepared prepare_reference(const PrepareContext& context) {
 
 KernelList kernels(Cpu, CompressedMatmul) {
     static const Algorithm list[] = {
-        {"rows", supports_rows, prepare_rows, run_rows},
+        // A single row has its own order of sums.
+        {"rows", supports_rows, prepare_rows, run_rows, {.accuracy_depends_on_batch = true}},
         compressed_blocks(),
         {"more_rows", supports_more_rows, prepare_rows, run_rows},
         {"reference", plain_layouts, prepare_reference, run_reference, {.naive = true}}};
