@@ -125,6 +125,12 @@ CASES = {
         1,
         {"K": 80, "N": 7, "bits": 4, "block_size": 32},
     ),
+    "matmul_4_bits_reordered_with_padding": (
+        "MatMulNBits",
+        [real(3, 80), steps(7, 3, 16), small(21), None, np.pad(GROUP_OF_COLUMN, (0, 16))],
+        1,
+        {"K": 80, "N": 7, "bits": 4, "block_size": 32},
+    ),
     "skip_rms": (
         "SkipSimplifiedLayerNormalization",
         [X, real(2, 5, 12, seed=8), real(12)],

@@ -65,7 +65,7 @@ Tensor real_weight(const Site& site, const Weight& w, const Tensor& steps, const
     Tensor q = cut(ops::expand_weight(steps, all(1, DType::f32), all(0, DType::u8),
                                       {.columns = w.groups() * w.group, .bits = w.bits}),
                    1, 0, w.columns);
-    Tensor group = site.has(group_index) ? as_dtype(site.in(group_index), DType::i32)
+    Tensor group = site.has(group_index) ? cut(as_dtype(site.in(group_index), DType::i32), 0, 0, w.columns)
                                          : ops::floor_div(count_up(w.columns, DType::i32),
                                                           scalar_tensor(w.group, DType::i32, host_device));
     auto by_column = [&](const Tensor& x) { return ops::take({x, group}, {.axes = {1}}); };
