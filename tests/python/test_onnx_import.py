@@ -366,6 +366,14 @@ def test_external_weights_stay_inside_of_the_folder(tmp_path, location, keys, re
         load(external(location, folder, **keys))
 
 
+def test_external_weights_need_the_models_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.float32([1, 2]).tofile("weights.bin")
+    content = external("weights.bin", tmp_path).read_bytes()
+    with pytest.raises(RuntimeError, match="load it by that, not from memory"):
+        load(content)
+
+
 def test_external_weights_may_be_behind_the_users_own_link(tmp_path):
     """A cache keeps contents apart from names: model and data are links into one folder."""
     snapshot, blobs = tmp_path / "snapshots" / "1" / "onnx", tmp_path / "blobs"

@@ -171,12 +171,13 @@ const MappedFile& ExternalFiles::open(const std::string& location) {
     if (auto found = files_.find(location); found != files_.end()) return *found->second;
     namespace fs = std::filesystem;
     std::error_code problem;
+    fs::path resolved = fs::canonical(model_, problem).parent_path();
+    if (problem)
+        invalid("its external data '", location, "' needs its path; load it by that, not from memory");
     fs::path model = model_,
              folder = fs::canonical(model.has_parent_path() ? model.parent_path() : ".", problem);
     fs::path target = problem ? fs::path() : fs::canonical(folder / location, problem);
     if (problem) invalid("its external data '", location, "' cannot be found: ", problem.message());
-    fs::path resolved = fs::canonical(model, problem).parent_path();
-    if (problem) resolved = folder;
     auto holds_target = [&](const fs::path& outer) {
         auto [end, _] = std::mismatch(outer.begin(), outer.end(), target.begin(), target.end());
         return end == outer.end();
