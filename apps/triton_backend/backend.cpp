@@ -122,7 +122,8 @@ bool fit_together(const Job& a, const Job& b) {
     });
 }
 
-void copy_input(const InputData& data, std::byte* to) {
+// Any byte of a BOOL but 0 is true; kernels expect 0 and 1.
+void copy_input(const InputData& data, LiteDataType type, std::byte* to) {
     for (uint32_t i = 0; i < data.buffer_count; ++i) {
         const void* buffer = nullptr;
         uint64_t size = 0;
@@ -132,6 +133,8 @@ void copy_input(const InputData& data, std::byte* to) {
         if (type == TRITONSERVER_MEMORY_GPU)
             throw RequestError("inputs in memory of a GPU are not supported");
         std::memcpy(to, buffer, size);
+        if (type == LITE_BOOL)
+            for (auto& value : std::span(to, size)) value = std::byte(value != std::byte(0));
         to += size;
     }
 }
@@ -185,7 +188,7 @@ Times run_batch(Instance& instance, std::span<Job* const> batch) {
         if (has_rows) shape[0] = rows;
         std::byte* to = network.input(i, shape);
         for (const Job* job : batch) {
-            copy_input(job->inputs[i], to);
+            copy_input(job->inputs[i], network.inputs()[i].type, to);
             to += job->inputs[i].size;
         }
     }
