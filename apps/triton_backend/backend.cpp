@@ -123,7 +123,7 @@ bool fit_together(const Job& a, const Job& b) {
 }
 
 // Any byte of a BOOL but 0 is true; kernels expect 0 and 1.
-void copy_input(const InputData& data, LiteDataType type, std::byte* to) {
+void copy_input(const InputData& data, LiteDataType dtype, std::byte* to) {
     for (uint32_t i = 0; i < data.buffer_count; ++i) {
         const void* buffer = nullptr;
         uint64_t size = 0;
@@ -133,7 +133,7 @@ void copy_input(const InputData& data, LiteDataType type, std::byte* to) {
         if (type == TRITONSERVER_MEMORY_GPU)
             throw RequestError("inputs in memory of a GPU are not supported");
         std::memcpy(to, buffer, size);
-        if (type == LITE_BOOL)
+        if (dtype == LITE_BOOL)
             for (auto& value : std::span(to, size)) value = std::byte(value != std::byte(0));
         to += size;
     }
