@@ -483,6 +483,14 @@ CASES = (
 )
 
 
+# Functions and the number of their inputs.
+SMALL_ARITHMETIC = {
+    **{name: (getattr(ops, name), 2) for name in ("add", "sub", "mul", "floor_div", "prelu")},
+    **{name: (getattr(ops, name), 1) for name in ("bitwise_not", "square")},
+    "add_slice": (lambda x, y: ops.add_slice(x, y, items=[0, 0, 4, 1, 0]), 2),
+}
+
+
 @pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize("name", CASES)
 def test_operator(name, opset, tmp_path):
@@ -699,6 +707,23 @@ def test_every_operator_of_the_table_is_tested():
         traced(*map(mge.Tensor, case.inputs))
         tested |= set(traced.to_model(traced._arguments, [], {}).operators)
     assert {name for name, _ in _mge.onnx_counterparts()} <= tested
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+@pytest.mark.parametrize("name", SMALL_ARITHMETIC)
+def test_arithmetic_of_small_integers(name, dtype, tmp_path):
+    """Valid in all operator sets.
+
+    ONNX Runtime has none of it where ONNX has, and no Where of int16.
+    """
+    function, count = SMALL_ARITHMETIC[name]
+    inputs = [steps(4, 6, dtype=dtype, low=0, high=127), whole(4, 6, low=1, dtype=dtype)][:count]
+    path = str(tmp_path / "op.onnx")
+    lacks_where = dtype == "int16" and name in ("floor_div", "prelu")
+    for opset in range(18 if name == "bitwise_not" and dtype == "uint8" else 11, 19):
+        expected, _ = exported(function, inputs, path, opset)
+        if opset < 14 and not lacks_where:
+            assert_near(run(path, inputs), expected)
 
 
 def test_operators_of_later_sets_are_reported(tmp_path):

@@ -53,7 +53,8 @@ Operands export_prelu(Site& s) {
     // ONNX's own repeats the slope to the shape of x, never x to that of the slope.
     if (is_float(s.dtype()) && s.shapes.is_same(s.id(0), s.out_id())) return {s.emit("PRelu", s.all())};
     Operand is_negative = s.emit("Less", {s.in(0), s.number(0, s.dtype())});
-    return {s.emit("Where", {is_negative, s.emit("Mul", {s.in(0), s.in(1)}), s.in(0)})};
+    Operand sloped = s.arithmetic("Mul", s.in(0), s.in(1), s.dtype());
+    return {s.emit("Where", {is_negative, sloped, s.in(0)})};
 }
 
 }  // namespace

@@ -38,6 +38,10 @@ Operand zero_where(Site& s, const Operand& mask, const Operand& x) {
 
 Operands export_same(Site& s) { return {s.emit(std::string(s.type), s.all())}; }
 
+Operands export_arithmetic(Site& s) {
+    return {s.arithmetic(std::string(s.type), s.in(0), s.in(1), s.dtype())};
+}
+
 Operands export_rounding(Site& s) { return is_float(s.dtype()) ? export_same(s) : export_identity(s); }
 
 // ONNX negates signed numbers only.
@@ -53,7 +57,7 @@ Operands export_bitwise(Site& s) {
 
 Operands export_bitwise_not(Site& s) {
     if (s.opset() >= 18 || is_unsigned(s.dtype())) return export_bitwise(s);
-    return {s.emit("Sub", {s.number(-1, s.dtype()), s.in(0)})};  // ~x = -1 - x
+    return {s.arithmetic("Sub", s.number(-1, s.dtype()), s.in(0), s.dtype())};  // ~x = -1 - x
 }
 
 Operands export_bit_cast(Site& s) {
@@ -111,7 +115,8 @@ Operands export_floor_div(Site& s) {
     if (is_float(s.dtype())) return {s.emit("Floor", {s.emit("Div", {s.in(0), s.in(1)})})};
     auto [divisor, by_zero] = guard(s);
     Operand rest = s.emit("Mod", {s.in(0), divisor});
-    Operand quotient = s.emit("Div", {s.emit("Sub", {s.in(0), rest}), divisor});
+    Operand multiple = s.arithmetic("Sub", s.in(0), rest, s.dtype());
+    Operand quotient = s.arithmetic("Div", multiple, divisor, s.dtype());
     return {zero_where(s, by_zero, quotient)};
 }
 
@@ -154,7 +159,7 @@ Operands export_round(Site& s) {
 
 Operands export_rsqrt(Site& s) { return {s.emit("Reciprocal", {s.emit("Sqrt", {s.in(0)})})}; }
 
-Operands export_square(Site& s) { return {s.emit("Mul", {s.in(0), s.in(0)})}; }
+Operands export_square(Site& s) { return {s.arithmetic("Mul", s.in(0), s.in(0), s.dtype())}; }
 
 // e^x - 1 = tanh(x/2) (e^x + 1), which keeps its digits where e^x is almost 1.
 Operands export_expm1(Site& s) {
@@ -206,7 +211,7 @@ constexpr ExportRow export_rows[] = {
     {&ops::Abs::info, export_same, "Abs"},
     {&ops::Acos::info, export_same, "Acos"},
     {&ops::Acosh::info, export_same, "Acosh"},
-    {&ops::Add::info, export_same, "Add"},
+    {&ops::Add::info, export_arithmetic, "Add"},
     {&ops::Asin::info, export_same, "Asin"},
     {&ops::Asinh::info, export_same, "Asinh"},
     {&ops::Atan::info, export_same, "Atan"},
@@ -248,7 +253,7 @@ constexpr ExportRow export_rows[] = {
     {&ops::Maximum::info, export_extreme, "Max"},
     {&ops::Minimum::info, export_extreme, "Min"},
     {&ops::Mod::info, export_mod, "Mod"},
-    {&ops::Mul::info, export_same, "Mul"},
+    {&ops::Mul::info, export_arithmetic, "Mul"},
     {&ops::Neg::info, export_neg, "Neg"},
     {&ops::NotEqual::info, export_not_equal, "Equal, Not"},
     {&ops::Pow::info, export_pow, "Pow"},
@@ -264,7 +269,7 @@ constexpr ExportRow export_rows[] = {
     {&ops::Softplus::info, export_same, "Softplus"},
     {&ops::Sqrt::info, export_same, "Sqrt"},
     {&ops::Square::info, export_square, "Mul"},
-    {&ops::Sub::info, export_same, "Sub"},
+    {&ops::Sub::info, export_arithmetic, "Sub"},
     {&ops::Tan::info, export_same, "Tan"},
     {&ops::Tanh::info, export_same, "Tanh"},
     {&ops::Where::info, export_same, "Where"},

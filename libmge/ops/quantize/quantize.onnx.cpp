@@ -82,7 +82,7 @@ Operand wide_steps(Site& s) {
     bool is_full = (p.lower == 0 && p.upper == 0) || (p.lower == full.lower && p.upper == full.upper);
     if (!is_full) unsupported("steps of ", p.dtype, " with bounds");
     Operand y = s.cast(s.emit("Round", {s.emit("Div", {s.in(0), s.in(1)})}), p.dtype);
-    return s.has(2) ? s.emit("Add", {y, s.cast(s.in(2), s.dtype(2), p.dtype)}) : y;
+    return s.has(2) ? s.arithmetic("Add", y, s.cast(s.in(2), s.dtype(2), p.dtype), p.dtype) : y;
 }
 
 Operands export_quantize(Site& s) {

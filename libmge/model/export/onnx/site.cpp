@@ -285,6 +285,12 @@ Operands Site::emit_with(const std::string& onnx_type, const Operand& x, const c
     return emit_many(onnx_type, {x}, attributes, outputs);
 }
 
+// Before operator set 14 not of integers below four bytes: those of int32 wrap around alike.
+Operand Site::arithmetic(const std::string& onnx_type, const Operand& a, const Operand& b, DType of) {
+    if (opset() >= 14 || is_float(of) || size_of(of) >= 4) return emit(onnx_type, {a, b});
+    return cast(emit(onnx_type, {cast(a, DType::i32), cast(b, DType::i32)}), of);
+}
+
 // Before operator set 12 of real numbers only.
 Operand Site::extreme(const std::string& onnx_type, const Operand& a, const Operand& b, DType of) {
     if (opset() >= 12 || is_float(of)) return emit(onnx_type, {a, b});

@@ -136,6 +136,8 @@ public:
     // An operator with numbers that are an input, or in older operator sets an attribute of that name.
     Operands emit_with(const std::string& onnx_type, const Operand& x, const char* name,
                        const IntList& numbers, Attributes attributes = {}, size_t outputs = 1);
+    // "Add", "Sub", "Mul" or "Div" of numbers of that dtype.
+    Operand arithmetic(const std::string& onnx_type, const Operand& a, const Operand& b, DType of);
     // "Max" or "Min"; a >= b.
     Operand extreme(const std::string& onnx_type, const Operand& a, const Operand& b, DType of);
     Operand at_least(const Operand& a, const Operand& b);

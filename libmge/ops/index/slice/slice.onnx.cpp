@@ -166,7 +166,7 @@ Operands changed(Site& s, const IntList& items, bool adds) {
     IntList leading(size_t(std::max(0, surplus)));
     std::iota(leading.begin(), leading.end(), 0);
     Operand value = s.emit("Expand", {s.squeeze(s.in(1), leading), s.emit("Shape", {present})});
-    if (adds) value = s.emit("Add", {present, value});
+    if (adds) value = s.arithmetic("Add", present, value, s.dtype());
     if (places.indices.shape()[places.indices.shape().rank() - 1] == 0) return {value};  // all of x
     value = s.transpose(s.unsqueeze(value, places.dropped), places.pattern);
     Operand result =
