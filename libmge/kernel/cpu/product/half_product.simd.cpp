@@ -295,7 +295,8 @@ struct PartOfY {
             const int64_t first = tiles.begin(tile), height = tiles.begin(tile + 1) - first;
             operands.widen(part.first_row + first, height, k, depth, a);
             int64_t n = 0;
-            for (; rows() == 1 && n + panels_of_row * columns <= width(); n += panels_of_row * columns)
+            for (; panels_of_row > 1 && rows() == 1 && n + panels_of_row * columns <= width();
+                 n += panels_of_row * columns)
                 add_panels_of_row<panels_of_row>(
                     a, d.b + (part.first_column + n) / columns * s.panel + k * columns, s.panel, depth,
                     sums + n);
