@@ -53,7 +53,9 @@ TEST(Matmul, DoesNotPackMatricesReadInPlace) {
     };
     EXPECT_EQ(first(16, 84, true), "small");
     EXPECT_EQ(first(784, 784, true), "small");
-    EXPECT_EQ(first(784, 784, false), "small");
+    // Rows that are read side by side are measured with AVX-512 only.
+    EXPECT_EQ(first(784, 784, false), cpu_isa() >= Isa::avx512 ? "small" : "row");
+    EXPECT_EQ(first(2048, 1025, false), "small");
     EXPECT_EQ(first(512, 512, false), "row");
 }
 
