@@ -21,7 +21,7 @@ struct OrderedRows {
     // For a single row whose groups are whole vectors, else null: a vector for each group, its sum of x times
     // minus the default zero point.
     const float* shifts = nullptr;
-    // The same row as integers, or null; then nothing else is set.
+    // The same row as integers, or null. If set, only `count` is valid besides.
     const DigitBlock* digits = nullptr;
 };
 inline int64_t half_row_of(const CompressedWeight& shape) {
@@ -29,7 +29,7 @@ inline int64_t half_row_of(const CompressedWeight& shape) {
 }
 // The floats that order_rows() needs.
 int64_t ordered_floats(const CompressedWeight& shape, int64_t count);
-// `ordered` has space for ordered_floats(); dense rows of x, for a weight whose zero points are given or not.
+// Dense rows of x; `ordered` has space for ordered_floats(); has_zeros: the weight has zero points.
 OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t count, bool has_zeros,
                        float* ordered);
 
