@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -15,6 +16,7 @@
 #include "libmge/kernel/cpu/product/small_matmul.h"
 #include "libmge/kernel/cpu/reduce/reduce_f32.h"
 #include "libmge/kernel/cpu/rows/row_kernels.h"
+#include "libmge/tensor/dtype.h"
 
 namespace mge::cpu {
 namespace {
@@ -199,6 +201,50 @@ TEST(VectorKernels, Pooling) {
                     expect_near(most[size_t(w * inner + c)], largest, 1, "max");
                     expect_near(mean[size_t(w * inner + c)], sum / 9, 10, "average");
                 }
+        }
+    }
+}
+
+// NaN is ignored, and a zero without a sign is larger than one with it.
+uint16_t largest_half(const PoolPlane& plane, const std::vector<uint16_t>& x, int64_t row, int64_t w,
+                      int64_t c) {
+    float largest = -infinity;
+    for (int64_t i = row * plane.stride_h; i < row * plane.stride_h + plane.kernel_h; ++i)
+        for (int64_t j = w * plane.stride_w; j < w * plane.stride_w + plane.kernel_w; ++j) {
+            const float value(std::bit_cast<BFloat16>(x[size_t((i * plane.w + j) * plane.inner + c)]));
+            const bool is_zero_above = value == 0 && largest == 0 && !std::signbit(value);
+            if (value > largest || is_zero_above) largest = value;
+        }
+    return BFloat16(largest).bits;
+}
+
+TEST(VectorKernels, PoolingOfHalves) {
+    for (int64_t inner : {1, 5, 8, 16, 33}) {
+        const PoolPlane plane{.h = 9,
+                              .w = 11,
+                              .inner = inner,
+                              .out_w = 5,
+                              .kernel_h = 3,
+                              .kernel_w = 3,
+                              .stride_h = 2,
+                              .stride_w = 2};
+        std::vector<uint16_t> x(size_t(plane.h * plane.w * inner));
+        std::ranges::transform(numbers(int64_t(x.size()), 11), x.begin(),
+                               [](float value) { return BFloat16(value).bits; });
+        // Windows of zeros of both signs, of -infinity and NaN, and single ones among numbers.
+        std::fill_n(x.begin(), 3 * plane.w * inner, uint16_t(0x8000));
+        for (size_t i = 0; i < size_t(plane.w * inner); i += 3) x[i] = 0;
+        std::fill_n(x.begin() + 4 * plane.w * inner, 3 * plane.w * inner, uint16_t(0xff80));
+        for (size_t i = size_t(4 * plane.w * inner); i < x.size(); i += 5) x[i] = i % 2 ? 0x7fc0 : 0xffc1;
+        x[size_t(8 * plane.w * inner)] = 0x7f80;
+        std::vector<uint16_t> most(size_t(plane.out_w * inner));
+        std::vector<int16_t> columns(size_t(plane.w * inner));
+        for (int64_t row = 0; row < 4; ++row) {
+            pool_kernels().max_row_half(plane, x.data(), most.data(), row, 0x7f80, columns.data());
+            for (int64_t w = 0; w < plane.out_w; ++w)
+                for (int64_t c = 0; c < inner; ++c)
+                    ASSERT_EQ(most[size_t(w * inner + c)], largest_half(plane, x, row, w, c))
+                        << inner << ' ' << row << ' ' << w << ' ' << c;
         }
     }
 }

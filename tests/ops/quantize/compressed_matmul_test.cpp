@@ -7,6 +7,9 @@
 #include <limits>
 #include <vector>
 
+#include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/product/digit_row.h"
+#include "libmge/kernel/cpu/product/quad_product.h"
 #include "libmge/mge.h"
 #include "libmge/ops/quantize/compressed/compressed_matmul.h"
 #include "tests/harness/check_op.h"
@@ -95,6 +98,8 @@ TEST(CompressedMatmul, AgreesWithTheReferenceForOneRowOfDigits) {
             for (int64_t rows : {1, 4, 23}) {
                 SCOPED_TRACE(text(bits, " bits in groups of ", group, ", ", rows, " rows"));
                 const Params p{bits, group, Activation::relu};
+                const CompressedWeight weight{rows, 768, group, int(bits)};
+                EXPECT_EQ(cpu::has_digit_rows(weight), cpu_isa() >= Isa::avx512_vnni && cpu::has_quads());
                 check_op<ops::CompressedMatmul>(p, inputs_of({{1}, 768, rows}, p, false, true),
                                                 {.reduction = 768, .gradient = false});
             }
