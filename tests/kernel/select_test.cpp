@@ -8,6 +8,7 @@
 
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/select_settings.h"
+#include "libmge/mge.h"
 #include "tests/kernel/sample_problem.h"
 
 namespace mge {
@@ -114,6 +115,13 @@ TEST(Select, OperandsThatAreMadeUpMayBeRefused) {
     Choice choice = select(picky, Sample(3).problem, {}, {.heuristic = false, .profile = true});
     EXPECT_EQ(choice.candidate.name, "first");
     EXPECT_EQ(choice.source, ChoiceSource::heuristic);
+}
+
+// Otherwise each compilation would try again.
+TEST(Select, OperatorsThatRefuseOperandsAreNotMeasured) {
+    for (auto* op : {&ops::CtcLoss::info, &ops::CtcLossBackward::info, &ops::Multinomial::info})
+        for (auto& algorithm : find_kernels(*op, default_device()))
+            EXPECT_TRUE(algorithm.attributes.unmeasured) << op->name << ' ' << algorithm.name;
 }
 
 TEST(Select, UnknownCachedNameIsAMiss) {

@@ -157,10 +157,19 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, CtcLoss) {
-    return one_algorithm<copy_problem<CtcLoss::Params>, run_loss>("forward_backward");
+    // A measurement's made-up lengths are refused.
+    static constexpr Algorithm list[] = {
+        {"forward_backward", plain_layouts, copy_problem<CtcLoss::Params>, run_loss, {.unmeasured = true}}};
+    return list;
 }
 KernelList kernels(Cpu, CtcLossBackward) {
-    return one_algorithm<copy_problem<CtcLoss::Params>, run_backward>("forward_backward");
+    // A measurement's made-up lengths are refused.
+    static constexpr Algorithm list[] = {{"forward_backward",
+                                          plain_layouts,
+                                          copy_problem<CtcLoss::Params>,
+                                          run_backward,
+                                          {.unmeasured = true}}};
+    return list;
 }
 
 }  // namespace mge::ops

@@ -47,9 +47,17 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, CtcLoss) { return one_algorithm<prepare, run>("forward_backward"); }
+KernelList kernels(Cuda, CtcLoss) {
+    // A measurement's made-up lengths are refused.
+    static constexpr Algorithm list[] = {
+        {"forward_backward", plain_layouts, prepare, run, {.unmeasured = true}}};
+    return list;
+}
 KernelList kernels(Cuda, CtcLossBackward) {
-    return one_algorithm<prepare_backward, run_backward>("forward_backward");
+    // A measurement's made-up lengths are refused.
+    static constexpr Algorithm list[] = {
+        {"forward_backward", plain_layouts, prepare_backward, run_backward, {.unmeasured = true}}};
+    return list;
 }
 
 }  // namespace mge::ops

@@ -90,7 +90,10 @@ void run_multinomial(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Multinomial) {
-    return one_algorithm<copy_problem<Multinomial::Params>, run_multinomial>("by_row");
+    // A measurement's made-up weights, of which some are below 0, are refused.
+    static constexpr Algorithm list[] = {
+        {"by_row", plain_layouts, copy_problem<Multinomial::Params>, run_multinomial, {.unmeasured = true}}};
+    return list;
 }
 
 }  // namespace mge::ops

@@ -51,6 +51,10 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-KernelList kernels(Cuda, Multinomial) { return one_algorithm<prepare, run>("block_by_row"); }
+KernelList kernels(Cuda, Multinomial) {
+    // A measurement's made-up weights, of which some are below 0, are refused.
+    static constexpr Algorithm list[] = {{"block_by_row", plain_layouts, prepare, run, {.unmeasured = true}}};
+    return list;
+}
 
 }  // namespace mge::ops
