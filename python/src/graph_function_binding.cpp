@@ -10,7 +10,7 @@
 #include "libmge/train/graph_function.h"
 #include "python/src/dimension_names.h"
 #include "python/src/graph_names.h"
-#include "python/src/model_argument.h"
+#include "python/src/model_opening.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor/conversion.h"
 #include "python/src/tensor/tensor_arguments.h"
@@ -76,10 +76,16 @@ void add_graph_functions(PyObject* module_object) {
                              "model file.")
         .def(
             "__init__",
-            [](FileFunction* self, const ModelArgument& model) {
-                new (self) FileFunction(open_argument(model));
+            [](FileFunction* self, const std::filesystem::path& path) {
+                new (self) FileFunction(open_path(path));
             },
-            nb::arg("model"))
+            nb::arg("path"))
+        .def(
+            "__init__",
+            [](FileFunction* self, const nb::bytes& content) {
+                new (self) FileFunction(open_content(content));
+            },
+            nb::kw_only(), nb::arg("content"))
         .def_ro("input_names", &FileFunction::input_names)
         .def_ro("output_names", &FileFunction::output_names)
         .def_prop_ro(

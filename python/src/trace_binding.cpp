@@ -44,7 +44,7 @@
 #include "python/src/gil.h"
 #include "python/src/graph_binding.h"
 #include "python/src/graph_names.h"
-#include "python/src/model_argument.h"
+#include "python/src/model_opening.h"
 #include "python/src/tensor/tensor_arguments.h"
 
 namespace nb = nanobind;
@@ -534,10 +534,11 @@ void add_model(nb::module_& module) {
 void add_reading(nb::module_& module) {
     module.def(
         "load",
-        [](const ModelArgument& model) { return std::make_shared<LoadedModel>(open_argument(model)); },
-        nb::arg("model"),
-        "Reads a model file of any kind: .mge, MegEngine, packed or ONNX. It is a path, or the file's "
-        "content.");
+        [](const std::filesystem::path& path) { return std::make_shared<LoadedModel>(open_path(path)); },
+        nb::arg("path"), "Reads a model file of any kind: .mge, MegEngine, packed or ONNX.");
+    module.def(
+        "load", [](const nb::bytes& content) { return std::make_shared<LoadedModel>(open_content(content)); },
+        nb::kw_only(), nb::arg("content"), "Reads the content of such a file.");
     module.def(
         "starts_like_model",
         [](const nb::bytes& start) {

@@ -483,9 +483,24 @@ def test_models_in_memory(tmp_path, trainable):
         nodes, [port("x", ["n", 2])], [port("y", ["n", 2])], tmp_path, initializers=weights
     )
     content, x = path.read_bytes(), np.float32([[1, 2]])
-    for given in (content, io.BytesIO(content), onnx.load(path), str(path)):
+    parts = (content, bytearray(content), memoryview(content))
+    for given in (*parts, io.BytesIO(content), onnx.load(path), str(path), ReadablePath(path)):
         assert load(given, trainable)(x).numpy().tolist() == [[2, 6]]
     with pytest.raises(RuntimeError, match="the given bytes"):
         load(content[:-1], trainable)
-    with pytest.raises(TypeError):
-        load(3, trainable)
+    for given, message in ((3, "got int"), (io.StringIO("x"), "got StringIO that reads text")):
+        with pytest.raises(TypeError, match=message):
+            load(given, trainable)
+
+
+class ReadablePath:
+    """A path with methods that read the file, as py.path.local."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __fspath__(self):
+        return str(self.path)
+
+    def read(self):
+        return self.path.read_text(errors="ignore")

@@ -4,12 +4,26 @@
 import json
 import os
 from collections.abc import Collection
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from .. import _mge
 from ..module import Module
 from ..tensor import Parameter
+
+
+@runtime_checkable
+class _BinaryFile(Protocol):
+    def read(self) -> bytes: ...
+
+
+@runtime_checkable
+class _ModelProto(Protocol):
+    def SerializeToString(self) -> bytes: ...  # noqa: N802 - the name of protobuf
+
+
+ModelSource = str | os.PathLike | bytes | bytearray | memoryview | _BinaryFile | _ModelProto
 
 
 class _Named:
@@ -136,18 +150,36 @@ class _Texts:
         ]
 
 
+def _source_of(model: ModelSource) -> dict[str, Any]:
+    """The argument by which _mge reads a model: its path or its content."""
+    if isinstance(model, (str, os.PathLike)):
+        return {"path": model}
+    content = model
+    if isinstance(model, _ModelProto):
+        content = model.SerializeToString()
+    elif isinstance(model, _BinaryFile):
+        content = model.read()
+    if not isinstance(content, (bytes, bytearray, memoryview)):
+        given = type(model).__name__
+        raise TypeError(
+            "[onnx.load] a model is a path, its content as bytes, a binary file or a ModelProto,"
+            f" got {given}{' that reads text' if isinstance(content, str) else ''}"
+        )
+    return {"content": bytes(content)}
+
+
 class Model(_Named):
     """The graph of an ONNX file, to be called with Tensors.
 
     Args:
-        path: of the file, or its content.
+        path: of the file, or its content, as of ``load``.
         donated: names of inputs whose memory the results may take, as those of a cache that each
             call extends. A Tensor that was given for such an input has no defined value after the
             call.
     """
 
-    def __init__(self, path: str | os.PathLike | bytes, donated: Collection[str] = ()) -> None:
-        super().__init__(_mge.load(path))
+    def __init__(self, path: ModelSource, donated: Collection[str] = ()) -> None:
+        super().__init__(_mge.load(**_source_of(path)))
         self._texts = _Texts(self._graph.metadata)
         unknown = sorted(set(donated) - set(self.input_names))
         if unknown:
@@ -188,12 +220,12 @@ class TrainableModel(_Named, Module):
     nets in evaluation mode.
 
     Args:
-        path: of the file, or its content.
+        path: of the file, or its content, as of ``load``.
     """
 
-    def __init__(self, path: str | os.PathLike | bytes) -> None:
+    def __init__(self, path: ModelSource) -> None:
         Module.__init__(self)
-        _Named.__init__(self, _mge.GraphFunction(path))
+        _Named.__init__(self, _mge.GraphFunction(**_source_of(path)))
         self._weights = []  # names of attributes, in the order of a call
         for name, value in self._graph.weights():
             key = name if not (hasattr(self, name) or name.startswith("_")) else f"weight.{name}"
@@ -215,12 +247,15 @@ class TrainableModel(_Named, Module):
         return self._results(self._graph.call(self._in_order(inputs, named), weights))
 
 
-def load(path, trainable: bool = False, donated: Collection[str] = ()) -> Model | TrainableModel:
+def load(
+    path: ModelSource, trainable: bool = False, donated: Collection[str] = ()
+) -> Model | TrainableModel:
     """Read an ONNX file.
 
     Args:
-        path: path of the file, whose folder is searched for external weight files; its content as
-            bytes; a binary file object; or a ``ModelProto`` of the package ``onnx``.
+        path: path of the file, whose folder is searched for external weight files; its content; a
+            binary file object; or a ``ModelProto`` of the package ``onnx``. ``bytes`` are content,
+            not a path.
         trainable: whether the weights are Parameters of a Module that can be trained further.
         donated: names of inputs whose memory the results may take. Only for models that are not
             trained.
@@ -229,7 +264,8 @@ def load(path, trainable: bool = False, donated: Collection[str] = ()) -> Model 
         graph for editing.
     Raises:
         RuntimeError: the file is damaged, or has operators without a counterpart, which the message
-            lists.
+            lists; or a model that is not given by its path has external weight files.
+        TypeError: the model is none of these, or is a file that was opened as text.
         ValueError: an input to be donated is unknown, or the model is trained.
     Example:
         >>> import megengine.module as M
@@ -241,10 +277,6 @@ def load(path, trainable: bool = False, donated: Collection[str] = ()) -> Model 
         >>> sorted(name for name, _ in net.named_parameters())
         ['bias', 'weight']
     """
-    if hasattr(path, "SerializeToString"):
-        path = path.SerializeToString()
-    elif hasattr(path, "read"):
-        path = path.read()
     if not trainable:
         return Model(path, donated)
     if donated:
