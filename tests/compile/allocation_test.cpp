@@ -181,8 +181,11 @@ TEST(ForceOutputDynamicAlloc, TimesStepsWithoutARun) {
 TEST(UserSpecifiedMemory, NoStepsAreTimedWithoutIt) {
     CompileOptions o = plain();
     o.force_output_use_user_specified_memory = true;
-    auto context = context_with(Program::compile(chain(), o), ramp(large));
-    EXPECT_THROW(context->time_steps(), UserError);
+    for (bool skips : {false, true}) {
+        o.fake_next_exec = skips;
+        auto context = context_with(Program::compile(chain(), o), ramp(large));
+        EXPECT_THROW(context->time_steps(), UserError);
+    }
 }
 
 TEST(AllocateStaticMem, AllocatesArenaWhileCompiling) {

@@ -100,6 +100,7 @@ private:
     void skip_run();
     void refuse_run();  // an output has no memory
     bool is_dispatched() const;
+    bool has_memory() const;  // false: an output lacks the memory that the caller has to give
 
     void run_for_start();
     void finish_dispatch(std::exception_ptr failure);

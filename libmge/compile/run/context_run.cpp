@@ -88,14 +88,17 @@ void CompiledContext::run_in_turn() {
         parts_.require_whole_constants();
 }
 
+bool CompiledContext::has_memory() const {
+    return !parts_.options.force_output_use_user_specified_memory || ports_.are_outputs_bound();
+}
+
 void CompiledContext::choose_mode() {
     auto& options = parts_.options;
-    bool has_memory = !options.force_output_use_user_specified_memory || ports_.are_outputs_bound();
     bool is_changed = options.force_dynamic_alloc || options.force_output_dynamic_alloc ||
                       (options.var_sanity_check_first_run && !around_.was_checked);
     bool is_looked_at = !around_.observers.is_empty() || around_.check || !around_.callbacks.is_empty();
     mode_ = around_.skips_next           ? &CompiledContext::skip_run
-            : !has_memory                ? &CompiledContext::refuse_run
+            : !has_memory()              ? &CompiledContext::refuse_run
             : is_changed || is_looked_at ? &CompiledContext::run_observed
             : late_.is_late              ? &CompiledContext::run_late
                                          : &CompiledContext::run_plainly;
@@ -293,7 +296,7 @@ std::vector<double> CompiledContext::time_steps() {
     using Clock = std::chrono::steady_clock;
     HeldTurn turn(turn_);
     HeldArenas arenas(arenas_);
-    if (mode_ == &CompiledContext::refuse_run) refuse_run();
+    if (!has_memory()) refuse_run();
     if (late_.copies) late_.copies->interrupt();
     if (parts_.options.force_output_dynamic_alloc) renew_outputs();
     std::vector<double> times;
