@@ -299,6 +299,46 @@ TEST(Conv2d, HasGradientsOfSmallWeightsInBothOrdersOfChannels) {
             expect_gradient<ops::Conv2dBackwardWeight>("small", c, dy, x);
 }
 
+// Errors of sums of one sign do not cancel: no register adds all products of a large image. Neither do the
+// sums of all images exist at once.
+TEST(Conv2d, HasGradientsOfDepthwiseWeights) {
+    constexpr size_t most_workspace = 16 << 20;
+    const ConvCase cases[] = {
+        {{1, 16, 80, 80}, {16, 1, 1, 7, 7}, {.padding = {3, 3}, .groups = 16}},
+        {{3, 20, 67, 71}, {20, 1, 1, 5, 4}, {.padding = {2, 0}, .dilation = {1, 2}, .groups = 20}},
+        {{1, 16, 1, 4000}, {16, 1, 1, 1, 9}, {.padding = {0, 4}, .groups = 16}},
+        {{2, 17, 61, 90}, {17, 1, 1, 6, 3}, {.stride = {2, 3}, .padding = {1, 4}, .groups = 17}},
+        {{48, 64, 4, 4}, {64, 1, 1, 31, 31}, {.padding = {15, 15}, .groups = 64}},
+    };
+    using Op = ops::Conv2dBackwardWeight;
+    bool is_there = false;
+    for (auto& c : cases) {
+        const Op::Params params{c.params.stride, c.params.padding, c.params.dilation, c.params.groups};
+        const TensorSpec plain[] = {{DType::f32, c.x, {}}, {DType::f32, c.weight, {}}};
+        const Shape y = ops::Conv2d::infer(c.params, plain).at(0).shape;
+        const Tensors inputs{make_tensor(DType::f32, c.x, std::vector(size_t(c.x.numel()), 0.1)),
+                             make_tensor(DType::f32, y, std::vector(size_t(y.numel()), 0.7)),
+                             make_tensor(DType::f32, c.weight, std::vector(size_t(c.weight.numel()), 0.0))};
+        const TensorSpecs specs = specs_of(inputs), outputs = Op::infer(params, specs);
+        const Tensor expected = by_reference<Op>(params, inputs)[0];
+        Problem problem{Op::name, &params, Op::info.fields, specs, outputs};
+        for (int threads : {1, 2}) {
+            problem.threads = threads;
+            for (auto& named : list_candidates(find_kernels(Op::info, default_device()), problem)) {
+                if (!named.candidate.name.starts_with("by_dy")) continue;
+                is_there = true;
+                EXPECT_FALSE(named.candidate.attributes.locks) << named.candidate.name;
+                EXPECT_LT(named.algorithm->prepare({problem, named.candidate, {}}).workspace(),
+                          most_workspace)
+                    << named.candidate.name;
+                expect_close(run_candidate(named, problem, inputs)[0], expected, y[0] * y[2] * y[3], 1,
+                             text(c.x, c.weight, ' ', named.candidate.name, ' ', threads));
+            }
+        }
+    }
+    EXPECT_EQ(is_there, dnnl_version()->major > 0 && cpu_isa() >= Isa::sse4);
+}
+
 // Vectors of 8 and 4 floats take few channels and few tiles: a panel that is not full, one tile of an image.
 TEST(Conv2d, ComputesByWinogradWhereVectorsAreShort) {
     if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is faster on this machine";

@@ -7,6 +7,7 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
+#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
@@ -181,25 +182,61 @@ void run_halves(const Prepared& prepared, const Launch& launch) {
 
 // --- the gradient of the weight ---
 
-// It is a depthwise convolution, too: x with dy as windows. Stride and dilation change places, and the
-// channels of all images are those of one. The library has fast kernels for windows of any size in the
-// forward operator alone.
+// The gradient of depthwise weights is a depthwise convolution, too: of x with dy as windows, where stride
+// and dilation change places. oneDNN has fast kernels for windows of any size in the forward operator alone.
+// They add the products of a window one after the other, which loses digits, so dy is cut into tiles. Each is
+// a window on a copy of its part of x, and their results are added in double precision.
 constexpr std::string_view prefix = "by_dy:";
 // The library's own gradient of windows up to this size takes 0.8 of the time.
 constexpr int64_t small_window = 3;
+// For a tile: 3136 equal products in one register have an error of 4e-5.
+constexpr int64_t most_products = 512;
+// Wider tiles have less margin, but are no faster.
+constexpr int64_t most_columns = 28;
+// Tiles that are computed at once: about so much memory per thread, which stays in its L2 cache, or one tile.
+constexpr int64_t floats_of_thread = 1 << 18;
 
+// The tiles of a plane of dy. The last of a row or column of tiles overlaps the previous one, and has zeros
+// there.
+struct Tiles {
+    Tiles(const ConvGeometry& g, int threads) {
+        cut(g, 1, most_columns);
+        cut(g, 0, most_products / size[1]);
+        floats = size[0] * size[1] + x_size[0] * x_size[1] + g.kernel[0] * g.kernel[1];
+        all = g.n * count[0] * count[1];
+        at_once = std::clamp<int64_t>(threads * floats_of_thread / (floats * g.groups), 1, all);
+    }
+
+    Pair size, count;
+    Pair x_size;      // the part of x that a tile meets
+    int64_t floats;   // of dy, of x and of the result
+    int64_t all;      // of all images, for each channel
+    int64_t at_once;  // which are the images of one convolution
+
+private:
+    void cut(const ConvGeometry& g, size_t axis, int64_t most) {
+        auto divided = [&](int64_t parts) { return (g.out[axis] + parts - 1) / parts; };
+        size[axis] = divided(divided(most));
+        count[axis] = divided(size[axis]);
+        x_size[axis] = (size[axis] - 1) * g.stride[axis] + (g.kernel[axis] - 1) * g.dilation[axis] + 1;
+    }
+};
+
+// The convolution of tiles: their channels are those of one image.
 struct ByDy : OwnedProblem {
-    ByDy(const Problem& p, const ConvGeometry& g) : OwnedProblem(p), problem(p) {
-        params = {.stride = g.dilation, .padding = g.padding, .dilation = g.stride, .groups = g.n * g.groups};
+    ByDy(const Problem& p, const ConvGeometry& g, const Tiles& tiles) : OwnedProblem(p), problem(p) {
+        const int64_t planes = tiles.at_once * g.groups;
+        params = {.stride = g.dilation, .dilation = g.stride, .groups = planes};
         inputs = {p.inputs[0], p.inputs[1]};
-        inputs[0].shape = {1, params.groups, g.in[0], g.in[1]};
-        inputs[1].shape = {params.groups, 1, 1, g.out[0], g.out[1]};
-        outputs[0].shape = conv_shape(p.op, window_of(params), inputs[0].shape, inputs[1].shape);
+        inputs[0].shape = {1, planes, tiles.x_size[0], tiles.x_size[1]};
+        inputs[1].shape = {planes, 1, 1, tiles.size[0], tiles.size[1]};
+        outputs[0].shape = {1, planes, g.kernel[0], g.kernel[1]};
         problem.op = Conv2d::name;
         problem.params = &params;
         problem.fields = Conv2d::info.fields;
         problem.inputs = inputs;
         problem.outputs = outputs;
+        problem.constant_inputs = 0;
         problem.batch_independence = nullptr;
     }
     ByDy(const ByDy&) = delete;
@@ -209,25 +246,48 @@ struct ByDy : OwnedProblem {
     Problem problem;
 };
 
+// Parts of the workspace, in bytes. The last one is that of the convolution of tiles.
+struct Workspace {
+    Workspace(const ConvGeometry& g, const Tiles& t) {
+        const int64_t planes = t.at_once * g.groups, window = g.kernel[0] * g.kernel[1];
+        x = aligned(size_t(g.groups * window) * sizeof(double));
+        dy = x + aligned(size_t(planes * t.x_size[0] * t.x_size[1]) * sizeof(float));
+        result = dy + aligned(size_t(planes * t.size[0] * t.size[1]) * sizeof(float));
+        inner = result + aligned(size_t(planes * window) * sizeof(float));
+    }
+
+    static constexpr size_t sums = 0;
+    size_t x, dy, result, inner;
+
+private:
+    static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+};
+
 struct GradientState {
-    Prepared inner;
     ConvGeometry g;
-    Pair sums;           // pixels of the result inside, of which the first are the gradient of an image
-    size_t sums_floats;  // in the workspace, before that of `inner`
+    Tiles tiles;
+    Workspace workspace;
+    Prepared inner;
 };
 
 Support supports_gradient(const Problem& p) {
     if (Support floats = is_of_f32(p); !floats) return floats;
+    if (!has_fast_library()) return {"not measured without oneDNN's kernels for x86-64"};
     for (auto& spec : {p.inputs[0], p.inputs[1], p.outputs[0]})
         if (!spec.layout.is_plain()) return {"plain layouts only"};
     const auto g = backward_weight_geometry(p);
     if (g.groups == 1 || g.ic != 1 || g.oc != 1) return {"a window for each channel only"};
     if (std::max(g.kernel[0], g.kernel[1]) <= small_window) return {"windows above 3×3 only"};
-    return onednn_conv2d().supports(ByDy(p, g).problem);
+    return onednn_conv2d().supports(ByDy(p, g, Tiles(g, p.threads)).problem);
 }
 
 std::vector<Candidate> gradient_candidates(const Problem& p) {
-    auto list = onednn_conv2d().candidates(ByDy(p, backward_weight_geometry(p)).problem);
+    const auto g = backward_weight_geometry(p);
+    auto list = onednn_conv2d().candidates(ByDy(p, g, Tiles(g, p.threads)).problem);
+    // The others gain nothing: general products, and kernels that widen each window to 16 by 16 channels.
+    std::erase_if(list, [](auto& candidate) {
+        return candidate.attributes.locks || candidate.name.starts_with("onednn:jit:");
+    });
     for (auto& candidate : list) candidate.name.insert(0, prefix);
     return list;
 }
@@ -235,32 +295,74 @@ std::vector<Candidate> gradient_candidates(const Problem& p) {
 Prepared prepare_gradient(const PrepareContext& context) {
     auto& p = context.problem;
     const auto g = backward_weight_geometry(p);
-    const ByDy inside(p, g);
-    auto& y = inside.outputs[0].shape;
+    const Tiles tiles(g, p.threads);
+    const ByDy inside(p, g, tiles);
     Candidate candidate = context.candidate;
     candidate.name.erase(0, prefix.size());
-    GradientState s{
-        onednn_conv2d().prepare({inside.problem, candidate, {}, context.select}), g, {y[2], y[3]}, 0};
-    constexpr size_t alignment = 16;  // floats
-    s.sums_floats = (size_t(y.numel()) + alignment - 1) / alignment * alignment;
-    const size_t workspace = s.sums_floats * sizeof(float) + s.inner.workspace();
+    GradientState s{g, tiles, Workspace(g, tiles),
+                    onednn_conv2d().prepare({inside.problem, candidate, {}, context.select})};
+    const size_t workspace = s.workspace.inner + s.inner.workspace();
     return Prepared::make(std::move(s), workspace);
+}
+
+// The elements of a plane from `first` to before `last`.
+struct Part {
+    const float* plane;
+    int64_t columns;
+    Pair first, last;
+};
+// Copies `size` elements of the plane from `start`; those outside of the part are zeros.
+void copy_part(const Part& from, const Pair& start, const Pair& size, float* to) {
+    const int64_t left = std::clamp<int64_t>(from.first[1] - start[1], 0, size[1]);
+    const int64_t right = std::clamp<int64_t>(from.last[1] - start[1], left, size[1]);
+    for (int64_t row = start[0]; row < start[0] + size[0]; ++row, to += size[1]) {
+        std::fill_n(to, size[1], 0.0f);
+        if (row < from.first[0] || row >= from.last[0] || left == right) continue;
+        std::copy_n(from.plane + row * from.columns + start[1] + left, right - left, to + left);
+    }
+}
+
+void copy_tile(const GradientState& s, const Launch& launch, int64_t tile, int64_t channel, int64_t plane) {
+    auto& [g, t, workspace, inner] = s;
+    auto* to = static_cast<char*>(launch.workspace);
+    const Pair index{tile / t.count[1] % t.count[0], tile % t.count[1]};
+    const int64_t image = tile / (t.count[0] * t.count[1]), from = image * g.groups + channel;
+    Pair first, start, x_start;
+    for (size_t i : {0, 1}) {
+        first[i] = index[i] * t.size[i];
+        start[i] = std::min(first[i], g.out[i] - t.size[i]);
+        x_start[i] = start[i] * g.stride[i] - g.padding[i];
+    }
+    copy_part({launch.in<float>(1) + from * g.out[0] * g.out[1], g.out[1], first, g.out}, start, t.size,
+              reinterpret_cast<float*>(to + workspace.dy) + plane * t.size[0] * t.size[1]);
+    copy_part({launch.in<float>(0) + from * g.in[0] * g.in[1], g.in[1], {0, 0}, g.in}, x_start, t.x_size,
+              reinterpret_cast<float*>(to + workspace.x) + plane * t.x_size[0] * t.x_size[1]);
 }
 
 void run_gradient(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<GradientState>();
-    auto& g = s.g;
-    auto* sums = static_cast<float*>(launch.workspace);
-    const std::array<const void*, 2> inputs{launch.inputs[0], launch.inputs[1]};
-    const std::array<void*, 1> outputs{sums};
-    onednn_conv2d().run(s.inner, {inputs, outputs, sums + s.sums_floats, launch.threads});
-    auto* to = launch.out<float>(0);
-    std::fill_n(to, g.groups * g.kernel[0] * g.kernel[1], 0.0f);
-    for (int64_t row = 0; row < g.n * g.groups * g.kernel[0]; ++row) {
-        const float* from = sums + (row / g.kernel[0] * s.sums[0] + row % g.kernel[0]) * s.sums[1];
-        float* y = to + row % (g.groups * g.kernel[0]) * g.kernel[1];
-        for (int64_t i = 0; i < g.kernel[1]; ++i) y[i] += from[i];
+    auto& [g, t, workspace, inner] = s;
+    auto* bytes = static_cast<char*>(launch.workspace);
+    auto* sums = reinterpret_cast<double*>(bytes + Workspace::sums);
+    const std::array<const void*, 2> inputs{bytes + workspace.x, bytes + workspace.dy};
+    const std::array<void*, 1> outputs{bytes + workspace.result};
+    const auto* result = reinterpret_cast<const float*>(bytes + workspace.result);
+    const int64_t elements = g.groups * g.kernel[0] * g.kernel[1];
+    std::fill_n(sums, elements, 0.0);
+    for (int64_t first = 0; first < t.all; first += t.at_once) {
+        const int64_t count = std::min(t.at_once, t.all - first);
+        auto copy = [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) copy_tile(s, launch, first + i / g.groups, i % g.groups, i);
+        };
+        auto add = [&](int64_t begin, int64_t end) {
+            for (int64_t tile = 0; tile < count; ++tile)
+                for (int64_t i = begin; i < end; ++i) sums[i] += result[tile * elements + i];
+        };
+        par_for(launch.threads, count * g.groups, parallel_grain / t.floats + 1, copy);
+        onednn_conv2d().run(inner, {inputs, outputs, bytes + workspace.inner, launch.threads});
+        par_for(launch.threads, elements, parallel_grain / count + 1, add);
     }
+    std::copy_n(sums, elements, launch.out<float>(0));
 }
 
 }  // namespace
