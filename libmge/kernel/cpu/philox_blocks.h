@@ -36,7 +36,7 @@ public:
         });
     }
 
-    static constexpr int64_t nanoseconds_per_block = 16, nanoseconds_per_piece = 256;
+    static constexpr int64_t nanoseconds_per_piece = 256;
 
 private:
     static constexpr int64_t piece = 64;  // blocks whose words stay in the L1 cache
