@@ -43,7 +43,7 @@ void depthwise(const Depthwise& shape, const DepthwiseData& data, int64_t first,
 // Only with vectors of 512 bits.
 void depthwise(const Depthwise& shape, const DepthwiseHalves& data, int64_t first, int64_t last);
 inline constexpr int64_t depthwise_halves_block = 16;
-// The same in blocks of that size.
+// The same for images in blocks of `depthwise_halves_block` channels.
 void depthwise_in_blocks(const Depthwise& shape, const DepthwiseHalves& data, int64_t first, int64_t last);
 void depthwise_in_blocks(const Depthwise& shape, const DepthwiseOperands<Half>& data, int64_t first,
                          int64_t last);

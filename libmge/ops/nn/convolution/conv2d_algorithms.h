@@ -12,7 +12,7 @@ Algorithm disjoint_windows_conv2d_backward_data();
 // A window of each channel's own, with constant weights, on images in blocks of channels
 // (kernel/cpu/convolution/depthwise.h).
 Algorithm depthwise_conv2d();
-// The same on images of bf16 with their channels last.
+// The same for halves: bf16 with channels last, or f16 and bf16 in blocks of 16 channels.
 Algorithm depthwise_conv2d_of_halves();
 // The gradient of such windows, above 3×3, on plain images.
 Algorithm depthwise_conv2d_backward_weight();
@@ -31,8 +31,8 @@ Algorithm one_pixel_conv2d();
 // (kernel/cpu/convolution/pointwise.h).
 Algorithm pointwise_conv2d();
 
-// Windows of bf16 images with their channels last by matrix instructions
-// (kernel/cpu/product/bf16_product.h), and the gradients.
+// Windows of bf16 images with their channels last, or plain ones of up to four channels, by matrix
+// instructions (kernel/cpu/product/bf16_product.h), and the gradients.
 Algorithm bf16_conv2d();
 Algorithm bf16_conv2d_backward_data();
 Algorithm bf16_conv2d_backward_weight();
