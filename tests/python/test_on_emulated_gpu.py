@@ -74,6 +74,7 @@ FILES = (
     "zero_rank",
 )
 # They name the CPU, move a part of what they compute with there, or take long and show nothing new.
+# On a GPU an index error is found after the traced function has ended, so both of its draws count.
 OF_THE_CPU = (
     "complex.py::test_numbers",
     "complex.py::test_refused",
@@ -81,6 +82,7 @@ OF_THE_CPU = (
     "module.py::test_modules_move_to_another_device",
     "multiprocessing.py::test_four_processes_train_one_net_without_locks[forkserver]",
     "multiprocessing.py::test_sharing_keeps_the_value_and_the_object",
+    "random.py::test_an_error_in_a_traced_function_does_not_end_the_stream[False]",
     "tensor.py::test_bfloat16_survives_pickling",
     "tensor.py::test_devices",
 )
