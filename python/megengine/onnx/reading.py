@@ -265,7 +265,7 @@ def load(
     Raises:
         RuntimeError: the file is damaged, or has operators without a counterpart, which the message
             lists; or a model that is not given by its path has external weight files.
-        TypeError: the model is none of these, or is a file that was opened as text.
+        TypeError: the model is something else, or a file that was opened as text.
         ValueError: an input to be donated is unknown, or the model is trained.
     Example:
         >>> import megengine.module as M

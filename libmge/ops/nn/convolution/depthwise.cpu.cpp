@@ -209,9 +209,9 @@ struct Tiles {
 
     Pair size, count;
     Pair x_size;      // the part of x that a tile meets
-    int64_t floats;   // of dy, of x and of the result
-    int64_t all;      // of all images, for each channel
-    int64_t at_once;  // which are the images of one convolution
+    int64_t floats;   // those of dy, x and the result in a tile
+    int64_t all;      // tiles of a channel in all images
+    int64_t at_once;  // tiles of a channel in one convolution
 
 private:
     void cut(const ConvGeometry& g, size_t axis, int64_t most) {
