@@ -14,8 +14,8 @@ inline Support plain_layouts(const Problem& problem) {
 
 // The kernels of an operator with one algorithm, which takes plain layouts.
 template <Prepared (*prepare)(const PrepareContext&), void (*run)(const Prepared&, const Launch&)>
-KernelList one_algorithm(const char* name) {
-    static const Algorithm list[] = {{name, plain_layouts, prepare, run}};
+KernelList one_algorithm(const char* name, const Attributes& attributes = {}) {
+    static const Algorithm list[] = {{name, plain_layouts, prepare, run, attributes}};
     return list;
 }
 

@@ -14,16 +14,18 @@ class PhiloxBlocks {
 public:
     // state: seed and counter.
     PhiloxBlocks(const int32_t* state, uint32_t stream)
-        : key_(uint32_t(state[0])), counter_(uint32_t(state[1])), stream_(stream) {}
+        : source_{uint32_t(state[0]), uint32_t(state[1]), stream} {}
 
-    PhiloxWords operator[](int64_t block) const { return philox(uint64_t(block), counter_, stream_, key_); }
+    PhiloxWords operator[](int64_t block) const {
+        return philox(uint64_t(block), source_.counter, source_.stream, source_.key);
+    }
 
     // Calls fn(first, n, bits) for pieces of [0, count), on any thread: bits[i] serves element first + i.
     template <class Fn>
     void for_pieces(int threads, int64_t count, Fn&& fn) const {
         in_pieces(threads, count, [&](int64_t block, int64_t n) {
             uint32_t bits[4 * piece];
-            cpu::philox_rows().words(source(), block, (n + 3) / 4, bits);
+            cpu::philox_rows().words(source_, block, (n + 3) / 4, bits);
             fn(4 * block, n, bits);
         });
     }
@@ -31,7 +33,7 @@ public:
     void normal(int threads, int64_t count, float mean, float deviation, float* y) const {
         in_pieces(threads, count, [&](int64_t block, int64_t n) {
             float numbers[4 * piece];
-            cpu::philox_rows().normal(source(), block, (n + 3) / 4, mean, deviation, numbers);
+            cpu::philox_rows().normal(source_, block, (n + 3) / 4, mean, deviation, numbers);
             std::copy_n(numbers, n, y + 4 * block);
         });
     }
@@ -50,9 +52,8 @@ private:
                     for (; i < end; ++i) fn(i * piece, std::min(4 * piece, count - i * 4 * piece));
                 });
     }
-    cpu::PhiloxStream source() const { return {key_, counter_, stream_}; }
 
-    uint32_t key_, counter_, stream_;
+    cpu::PhiloxStream source_;
 };
 
 }  // namespace mge

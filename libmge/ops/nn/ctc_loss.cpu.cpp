@@ -158,18 +158,12 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 KernelList kernels(Cpu, CtcLoss) {
     // A measurement's made-up lengths are refused.
-    static constexpr Algorithm list[] = {
-        {"forward_backward", plain_layouts, copy_problem<CtcLoss::Params>, run_loss, {.unmeasured = true}}};
-    return list;
+    return one_algorithm<copy_problem<CtcLoss::Params>, run_loss>("forward_backward", {.unmeasured = true});
 }
 KernelList kernels(Cpu, CtcLossBackward) {
     // A measurement's made-up lengths are refused.
-    static constexpr Algorithm list[] = {{"forward_backward",
-                                          plain_layouts,
-                                          copy_problem<CtcLoss::Params>,
-                                          run_backward,
-                                          {.unmeasured = true}}};
-    return list;
+    return one_algorithm<copy_problem<CtcLoss::Params>, run_backward>("forward_backward",
+                                                                      {.unmeasured = true});
 }
 
 }  // namespace mge::ops

@@ -49,15 +49,11 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 KernelList kernels(Cuda, CtcLoss) {
     // A measurement's made-up lengths are refused.
-    static constexpr Algorithm list[] = {
-        {"forward_backward", plain_layouts, prepare, run, {.unmeasured = true}}};
-    return list;
+    return one_algorithm<prepare, run>("forward_backward", {.unmeasured = true});
 }
 KernelList kernels(Cuda, CtcLossBackward) {
     // A measurement's made-up lengths are refused.
-    static constexpr Algorithm list[] = {
-        {"forward_backward", plain_layouts, prepare_backward, run_backward, {.unmeasured = true}}};
-    return list;
+    return one_algorithm<prepare_backward, run_backward>("forward_backward", {.unmeasured = true});
 }
 
 }  // namespace mge::ops

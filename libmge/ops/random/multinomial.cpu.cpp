@@ -91,9 +91,7 @@ void run_multinomial(const Prepared& prepared, const Launch& launch) {
 
 KernelList kernels(Cpu, Multinomial) {
     // A measurement's made-up weights, of which some are below 0, are refused.
-    static constexpr Algorithm list[] = {
-        {"by_row", plain_layouts, copy_problem<Multinomial::Params>, run_multinomial, {.unmeasured = true}}};
-    return list;
+    return one_algorithm<copy_problem<Multinomial::Params>, run_multinomial>("by_row", {.unmeasured = true});
 }
 
 }  // namespace mge::ops

@@ -53,8 +53,7 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 KernelList kernels(Cuda, Multinomial) {
     // A measurement's made-up weights, of which some are below 0, are refused.
-    static constexpr Algorithm list[] = {{"block_by_row", plain_layouts, prepare, run, {.unmeasured = true}}};
-    return list;
+    return one_algorithm<prepare, run>("block_by_row", {.unmeasured = true});
 }
 
 }  // namespace mge::ops
