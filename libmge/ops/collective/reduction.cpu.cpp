@@ -317,15 +317,11 @@ void abort_reduction(const ReductionParams& next) {
 void forget_reductions(std::string_view prefix) { GradientReductions::of_process().forget(prefix); }
 
 KernelList kernels(Cpu, BeginReduction) {
-    static constexpr Algorithm list[] = {
-        {"through_the_host", plain_layouts, prepare_begin, run_begin, {.unmeasured = true}}};
-    return list;
+    return one_algorithm<prepare_begin, run_begin>("through_the_host", {.unmeasured = true});
 }
 
 KernelList kernels(Cpu, EndReduction) {
-    static constexpr Algorithm list[] = {
-        {"through_the_host", plain_layouts, prepare_end, run_end, {.unmeasured = true}}};
-    return list;
+    return one_algorithm<prepare_end, run_end>("through_the_host", {.unmeasured = true});
 }
 
 }  // namespace mge::ops
