@@ -173,6 +173,16 @@ def test_random_numbers_are_new_in_each_call(wrap):
 
 
 @pytest.mark.parametrize("wrap", [partial_trace, without_host])
+def test_a_seed_restarts_the_random_numbers(wrap):
+    function = wrap(lambda x: x + mge.random.uniform(size=(4, 3)))
+    mge.random.seed(7)
+    expected = (X + mge.random.uniform(size=(4, 3))).numpy()
+    for _ in range(3):
+        mge.random.seed(7)
+        np.testing.assert_array_equal(function(X).numpy(), expected)
+
+
+@pytest.mark.parametrize("wrap", [partial_trace, without_host])
 def test_values_cannot_be_read(wrap):
     function = wrap(lambda x: float(x.sum()))
     for _ in range(2):
