@@ -57,7 +57,7 @@ void Trace::begin(std::span<const Tensor> arguments, std::shared_ptr<StepObserve
         kept_values_.clear();
         segments_.clear();
         argument_count_ = arguments.size();
-    } else if (arguments.size() != argument_count_) {
+    } else if (options_.capture_as_const && arguments.size() != argument_count_) {
         fail(text("the number of tensor arguments differs: ", arguments.size(), " instead of ",
                   argument_count_));
     }
@@ -67,6 +67,9 @@ void Trace::begin(std::span<const Tensor> arguments, std::shared_ptr<StepObserve
     running_ = true;
     running_trace = this;
     outer_ = exchange_base_interpreter(this);
+    // Later calls may pass one tensor twice, or by keyword what the recorded call passed by position: arguments
+    // are identified at their first use then. A graph of constants has fixed arguments.
+    if (recorded_ && !options_.capture_as_const) return;
     for (size_t i = 0; i < arguments.size(); ++i) {
         if (!recorded_) {
             variables_.push_back(

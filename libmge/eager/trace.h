@@ -128,6 +128,7 @@ private:
     int identify(const Tensor& tensor, int expected);
     int add_variable(Kind kind, const Tensor& tensor, int at);
     int new_external(const Tensor& tensor);
+    bool may_replace(const Variable& variable) const;
     int match_external(const Tensor& tensor, int expected);
     bool is_compiled() const { return !options_.record_only && (recorded_ || options_.symbolic); }
     void bind(int variable, const Tensor& handle);

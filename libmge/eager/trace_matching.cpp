@@ -42,12 +42,17 @@ int Trace::new_external(const Tensor& tensor) {
     return id;
 }
 
+// Whether a call may have another tensor from outside in the place of the variable.
+bool Trace::may_replace(const Variable& variable) const {
+    return variable.kind != Kind::computed && !(variable.kind == Kind::argument && options_.capture_as_const);
+}
+
 // Checks `tensor` against an external value of the recording, which it replaces in this call.
 int Trace::match_external(const Tensor& tensor, int expected) {
     const Variable& variable = variables_[size_t(expected)];
     if (variable.kind == Kind::computed)
         fail("expect internal node, got external: a tensor from outside of the function");
-    if (variable.kind == Kind::argument) fail("input id mismatch: an external tensor instead of an argument");
+    if (!may_replace(variable)) fail("input id mismatch: an external tensor instead of an argument");
     if (variable.spec.dtype != tensor.dtype())
         fail(text("dtype mismatch: ", tensor.dtype(), " instead of ", variable.spec.dtype));
     if (variable.kind == Kind::literal) {
@@ -74,8 +79,7 @@ int Trace::identify(const Tensor& tensor, int expected) {
     if (auto it = ids_.find(tensor.impl()); it != ids_.end()) {
         bool other = expected >= 0 && it->second != expected;
         // Two variables may hold the same tensor in this call: take the recorded one.
-        bool external = other && variables_[size_t(expected)].kind != Kind::computed &&
-                        variables_[size_t(expected)].kind != Kind::argument &&
+        bool external = other && may_replace(variables_[size_t(expected)]) &&
                         variables_[size_t(it->second)].kind != Kind::computed;
         return external ? match_external(tensor, expected) : it->second;
     }
