@@ -231,32 +231,6 @@ void half_matmul() {
     }
 }
 
-// Linear layers of f32, with few rows and with long sums.
-void linear_matmul() {
-    struct Extents {
-        int64_t m, n, k;
-    };
-    for (auto [m, n, k] : {Extents{16, 768, 768},
-                           {32, 768, 768},
-                           {48, 768, 768},
-                           {64, 768, 768},
-                           {96, 768, 768},
-                           {128, 768, 768},
-                           {128, 3072, 768},
-                           {128, 768, 3072},
-                           {197, 3072, 768},
-                           {197, 768, 3072},
-                           {49, 2048, 512},
-                           {196, 256, 1024},
-                           {3136, 64, 64},
-                           {3136, 256, 64},
-                           {128, 64, 64},
-                           {512, 32, 512}})
-        contest<ops::Matmul>(text("linear ", m, 'x', n, 'x', k), {},
-                             {{DType::f32, {m, k}, {}}, {DType::f32, {k, n}, {}}, {DType::f32, {n}, {}}}, {},
-                             6);
-}
-
 // Gradients of the weights of a Transformer and of a perceptron.
 void weight_matmul() {
     struct Extents {
@@ -344,7 +318,6 @@ constexpr Group groups[] = {{"pool", pooling},
                             {"conv", half_convolution},
                             {"square", square_convolution},
                             {"matmul", half_matmul},
-                            {"linear", linear_matmul},
                             {"weight", weight_matmul},
                             {"backward", small_backward},
                             {"training", training_convolution},

@@ -81,6 +81,42 @@ CONVOLUTIONS = (
 )
 
 
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: ones(3, 2)["a":2], r"\[index\] a slice has integers or None, got 'a'"),
+        (lambda: ones(3, 2)[1.5:], r"\[index\] a slice has integers or None, got 1.5"),
+        (lambda: ones(3, 2)[: [2]], r"\[index\] a slice has integers or None, got \[2\]"),
+        (lambda: ones(3, 2)[: Tensor(1.5)], r"\[index\] a slice has integers or None, got 1.5"),
+        (lambda: ones(3, 2)[::INF], r"\[index\] a slice has integers or None, got inf"),
+        (lambda: F.concat(None), r"\[concat\] expected a sequence of Tensors, got NoneType"),
+        (lambda: F.stack(3), r"\[stack\] expected a sequence of Tensors, got int"),
+        (lambda: F.concat([ones(2), None]), r"\[concat\] operand 1 is None, expected a Tensor"),
+        (lambda: F.stack([None, ones(2)]), r"\[stack\] operand 0 is None, expected a Tensor"),
+        (lambda: mge.random.shuffle(np.ones(3)), r"\[shuffle\] expected a Tensor, got ndarray"),
+        (
+            lambda: O.clip_grad_norm(parameters(), "a"),
+            r"\[clip_grad_norm\] max_norm must be a number, got 'a'",
+        ),
+        (lambda: F.dropout([None], 0.5), r"\[tensor\] no Tensor can be made of a list with"),
+    ],
+)
+def test_operands_of_a_wrong_type_are_named(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_slices_take_whole_numbers_of_any_type():
+    x = ones(3, 2)
+    for two in (2, 2.0, np.float32(2), np.array(2), np.array([2]), Tensor([2]), Tensor(2.0)):
+        assert x[:two].shape == (2, 2)
+
+
+def test_attention_names_the_operand_of_another_rank():
+    with pytest.raises(RuntimeError, match=r"\[multi_head_attention\] .*query"):
+        M.MultiHeadAttention(4, 2)(ones(3, 4), ones(3, 4), ones(3, 4))
+
+
 @pytest.mark.parametrize("kind", CONVOLUTIONS)
 def test_convolutions_name_the_operand_that_is_too_small(kind):
     for name, changed in {

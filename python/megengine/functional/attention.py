@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from .. import _mge
-from ..core.operands import beside
+from ..core.operands import beside, of_rank
 from ..tensor import Tensor
 from .activation import softmax
 from .creation import as_tensors, zeros
@@ -270,6 +270,7 @@ def multi_head_attention(
     Raises:
         AssertionError: only one of ``bias_k`` and ``bias_v`` is given, or ``num_heads`` does not
             divide a size.
+        RuntimeError: the rank of ``query``, ``key`` or ``value`` is not 3.
         ValueError: ``io_weight_bias`` has too few or too many elements.
     Example:
         >>> x = F.ones((1, 2, 4))
@@ -279,6 +280,7 @@ def multi_head_attention(
     assert (bias_k is None) == (bias_v is None), "bias_k and bias_v go together"
     query, key, value, io_weight_bias = as_tensors(query, key, value, io_weight_bias)
     operands = (query, key, value)
+    of_rank("multi_head_attention", 3, query=query, key=key, value=value)
     sizes = [
         embed_dim if size is None else size
         for size in (qproj_size, kproj_size, vproj_size, oproj_size)

@@ -5,6 +5,7 @@ from .. import _mge
 from ..core.operands import as_number
 from ..random.rng import next_state
 from ..tensor import Tensor
+from .creation import as_tensor
 
 
 def dropout(inp: Tensor, drop_prob: float, training: bool = True) -> Tensor:
@@ -26,4 +27,5 @@ def dropout(inp: Tensor, drop_prob: float, training: bool = True) -> Tensor:
     assert 0 <= drop_prob < 1, f"[dropout] drop_prob must be in [0, 1), got {drop_prob}"
     if not training or drop_prob == 0:
         return inp
+    inp = as_tensor(inp)
     return _mge.ops.dropout(inp, next_state(inp.device), probability=drop_prob)[0]

@@ -87,9 +87,15 @@ __all__ = [
 ]
 
 
-def _tensors(values: Iterable[Operand], device: Any = None) -> list[Tensor]:
+def _tensors(values: Iterable[Operand], who: str, device: Any = None) -> list[Tensor]:
     """Operands as Tensors on a device; None: the device of the first Tensor among them."""
-    tensors = as_tensors(*values)
+    if not isinstance(values, Iterable):
+        raise TypeError(f"[{who}] expected a sequence of Tensors, got {type(values).__name__}")
+    operands = list(values)
+    for place, operand in enumerate(operands):
+        if operand is None:
+            raise TypeError(f"[{who}] operand {place} is None, expected a Tensor")
+    tensors = as_tensors(*operands)
     return [t if device is None or t.device == device else copy(t, device) for t in tensors]
 
 
@@ -124,7 +130,7 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device: Any = None, **others: 
     Returns:
         Tensor.
     Raises:
-        TypeError: ``inps`` is empty.
+        TypeError: ``inps`` is empty, or is not a sequence of Tensors.
         RuntimeError: the shapes or devices differ, or the axis is out of range.
     Example:
         >>> F.concat([Tensor([1]), Tensor([2, 3])])
@@ -132,7 +138,7 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device: Any = None, **others: 
     """
     if others:
         refuse_keywords("concat", others)
-    inps = [as_vector(t) for t in _tensors(inps, device)]
+    inps = [as_vector(t) for t in _tensors(inps, "concat", device)]
     if not inps:
         raise TypeError("[concat] at least one tensor is needed")
     try:
@@ -152,6 +158,7 @@ def stack(inps: Sequence[Tensor], axis: int = 0, device: Any = None, **others: A
     Returns:
         Tensor of one rank more.
     Raises:
+        TypeError: ``inps`` is not a sequence of Tensors.
         RuntimeError: the shapes differ.
     Example:
         >>> F.stack([Tensor([1, 2]), Tensor([3, 4])])
@@ -160,7 +167,7 @@ def stack(inps: Sequence[Tensor], axis: int = 0, device: Any = None, **others: A
     """
     if others:
         refuse_keywords("stack", others)
-    inps = _tensors(inps)
+    inps = _tensors(inps, "stack")
     shapes = {t._tuple_shape for t in inps}
     if len(shapes) > 1:
         raise RuntimeError(f"[stack] all shapes must be equal, got {sorted(shapes)}")

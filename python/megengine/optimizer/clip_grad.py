@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 
+from ..core.operands import as_number
 from ..functional import abs, clip, concat, minimum, norm, stack
 from ..functional import max as _max
 from ..tensor import Tensor
@@ -23,6 +24,7 @@ def clip_grad_norm(tensors: Tensor | Iterable[Tensor], max_norm: float, ord: flo
     Returns:
         The norm before scaling, a Tensor of rank 0.
     Raises:
+        TypeError: ``max_norm`` is not a number.
         ValueError: ``max_norm`` is negative or NaN.
     Example:
         >>> p = Parameter([1.0])
@@ -30,6 +32,7 @@ def clip_grad_norm(tensors: Tensor | Iterable[Tensor], max_norm: float, ord: flo
         >>> float(clip_grad_norm(p, 1.0))
         2.0
     """
+    max_norm = as_number(max_norm, "clip_grad_norm", "max_norm")
     if not max_norm >= 0.0:
         raise ValueError(f"[clip_grad_norm] max_norm must not be negative, got {max_norm}")
     found = _with_grad(tensors)

@@ -7,9 +7,8 @@ operator and steps the counter on; so a stream works under a trace as any other 
 
 import functools
 import math
-import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,17 +23,12 @@ from ..tensor import Tensor
 _host_rng = None
 
 
-def _first_words(key: int) -> np.ndarray:
-    """Key and counter of a stream at its start."""
-    return np.array([key & 0xFFFFFFFF, 0], np.uint32).view(np.int32)
-
-
 class _Stream:
     def __init__(self, key: int, device=None):
-        self._state = Tensor(_first_words(key), device=device, no_cache=True)
+        words = np.array([key & 0xFFFFFFFF, 0], np.uint32).view(np.int32)
+        self._state = Tensor(words, device=device, no_cache=True)
         _mge.outlive_recordings(self._state)
         self._step = Tensor(np.array([0, 1], np.int32), device=device)
-        self._process = os.getpid()
 
     @property
     def device(self):
@@ -46,12 +40,8 @@ class _Stream:
         return self._state.numpy().tolist()
 
     @words.setter
-    def words(self, words: Sequence[int]) -> None:
+    def words(self, words: list[int]) -> None:
         self._state._reset(Tensor(np.array(words, np.int32), device=self.device, no_cache=True))
-
-    def is_usable(self) -> bool:
-        """False in a process forked from that of the stream: it may not reach the device."""
-        return self._process == os.getpid()
 
     def draw(self) -> Tensor:
         """The state for one operator; the next one gets another."""
@@ -197,12 +187,15 @@ class RNG:
             inp: rank 1 or more.
         Raises:
             AssertionError: the rank is 0.
+            TypeError: it is not a Tensor.
         Example:
             >>> rows = Tensor([[1, 1], [2, 2], [3, 3]])
             >>> RNG(seed=5).shuffle(rows)
             >>> sorted(rows[:, 0].tolist())
             [1, 2, 3]
         """
+        if not isinstance(inp, Tensor):
+            raise TypeError(f"[shuffle] expected a Tensor, got {type(inp).__name__}")
         assert inp.ndim > 0, "[shuffle] the rank must be at least 1"
         inp._reset(self.permutation(inp))
 
@@ -433,12 +426,7 @@ def seed(seed: int) -> None:
     """
     global _seed, _host_rng
     _seed = _checked_seed(seed, "seed")
-    with turn():
-        for device, stream in list(_streams.items()):
-            if stream.is_usable():  # it stays the object that recorded functions know
-                stream.words = _first_words(_seed)
-            else:
-                del _streams[device]
+    _streams.clear()
     _host_rng = None
 
 

@@ -11,6 +11,7 @@ part is replaced, then written back.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ... import _mge
 from ..annotations import Tensor
 from ..complex_numbers import set_parts
 from ..nesting import array_of
-from ..operands import beside
+from ..operands import beside, brief
 from ..quantised import converted
 from ..tracing_state import is_recorded
 from .dtype import is_dtype_equal, is_integer
@@ -302,7 +303,7 @@ def _expand_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
 
 
 def _add_slice(plan: _Plan, axis: int, entry: slice) -> None:
-    if entry.start is None and entry.stop is None and _is_one(entry.step):
+    if entry.start is None and entry.stop is None and _is_one(plan, entry.step):
         return
     begin, end, step = (_bound(plan, b) for b in (entry.start, entry.stop, entry.step))
     if step == 0:
@@ -310,9 +311,9 @@ def _add_slice(plan: _Plan, axis: int, entry: slice) -> None:
     plan.items += [axis, begin, end, step, 0]
 
 
-def _is_one(step: Any) -> bool:
+def _is_one(plan: _Plan, step: Any) -> bool:
     """True if a step is known to be 1."""
-    return step is None or not is_recorded(step) and int(step) == 1
+    return step is None or not is_recorded(step) and _bound(plan, step) == 1
 
 
 def _bound(plan: _Plan, bound: Any) -> int:
@@ -323,6 +324,14 @@ def _bound(plan: _Plan, bound: Any) -> int:
             bound = _mge.ops.convert(bound, dtype="int32")
         plan.bounds.append(bound)
         return _FROM_INPUT
+    if isinstance(bound, (int, np.integer)):
+        return int(bound)
+    if isinstance(bound, (_mge.Tensor, np.ndarray)) and bound.size == 1:
+        bound = bound.item()
+    elif hasattr(bound, "__index__"):
+        bound = index(bound)
+    if not isinstance(bound, (int, float, np.floating)) or not float(bound).is_integer():
+        raise TypeError(f"[index] a slice has integers or None, got {brief(bound)}")
     return int(bound)
 
 
