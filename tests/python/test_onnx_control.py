@@ -43,6 +43,17 @@ def test_loop_with_step_count_from_input(tmp_path, steps):
     same_as_runtime(path, np.array(steps), np.float32([1, 2]))
 
 
+@pytest.mark.parametrize("counts", [False, True])
+def test_loop_without_limit_that_never_begins(counts, tmp_path):
+    condition = node(*(["Less", ["i", "few"]] if counts else ["Identity", ["never"]]), ["on"])
+    body = summing_body(condition, condition="on")
+    del body.output[2]
+    weights = [number("never", False, bool), number("few", 3)]
+    nodes = [node("Loop", ["", "never", "x"], ["y"], body=body)]
+    path = model_of(nodes, LOOP_INPUTS[1:], LOOP_OUTPUTS[:1], tmp_path, initializers=weights)
+    same_as_runtime(path, np.float32([1, 2]))
+
+
 @pytest.mark.parametrize("limit", [3, 100, 2**63 - 1])
 @pytest.mark.parametrize("collects", [True, False])
 def test_loop_that_decides_its_last_step(tmp_path, limit, collects):

@@ -504,3 +504,26 @@ class ReadablePath:
 
     def read(self):
         return self.path.read_text(errors="ignore")
+
+
+def test_bools_in_a_field_of_integers(tmp_path):
+    """Each that is not 0 is true, and one in memory."""
+    flags = onnx.helper.make_tensor("flags", KINDS.BOOL, [3], [False, True, True])
+    flags.int32_data[:] = [0, 2, 256]
+    path = one_node(tmp_path, "Mul", [("x", [3])], [flags])
+    model = onnx.load(path)
+    model.graph.node.insert(0, node("Cast", ["flags"], ["numbers"], to=KINDS.FLOAT))
+    model.graph.node[1].input[1] = "numbers"
+    path.write_bytes(model.SerializeToString())
+    same_as_runtime(path, np.float32([3, 4, 5]))
+
+
+@pytest.mark.parametrize("batch, windows", [(0, 5), (1, 621379)])
+def test_the_channels_of_images_from_columns(batch, windows, tmp_path):
+    """They follow from the columns, in empty batches and for many windows."""
+    sizes = [number("image", [3, windows + 2]), number("block", [3, 3])]
+    path = one_node(tmp_path, "Col2Im", [("x", [batch, 27, windows])], sizes, opset=18)
+    model = load(path)
+    if not batch:
+        y = model(np.zeros((0, 27, windows), "float32"))
+        assert y.numpy().shape == (0, 3, 3, windows + 2)

@@ -411,7 +411,7 @@ Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
 
 Tensors import_loop(const Site& site) {
     Loop loop = loop_of(site);
-    if (loop.trips && !loop.cond.is_symbolic() && !is_true(loop.cond)) loop.trips = 0;
+    if (!loop.limit && !loop.cond.is_symbolic() && !is_true(loop.cond)) loop.trips = 0;
     bool has_sequences = has_sequence(site, loop);
     if (has_sequences)
         if (auto results = written_out(site, loop)) return *results;

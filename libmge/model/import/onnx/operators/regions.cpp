@@ -178,7 +178,7 @@ Tensors import_col2im(const Site& site) {
     auto count = size_t(axes);
     auto dilations = numbers("dilations", count, 1), strides = numbers("strides", count, 1);
     auto pads = numbers("pads", 2 * count, 0);
-    Tensor place, is_inside, size = vector_of({1}), columns = vector_of({1});
+    Tensor place, is_inside, size = vector_of({1}), taps = size, columns = size;
     for (int i = 0; i < axes; ++i) {
         auto at = size_t(i);
         ColumnAxis axis{each_of(site.in(1), i), each_of(site.in(2), i), dilations[at], strides[at], pads[at],
@@ -187,14 +187,13 @@ Tensors import_col2im(const Site& site) {
         place = place ? Tensor(ops::add(ops::mul(place, axis.extent), c.place)) : c.place;
         is_inside = is_inside ? Tensor(ops::logical_and(is_inside, c.is_inside)) : c.is_inside;
         size = ops::mul(size, axis.extent);
+        taps = ops::mul(taps, axis.taps);
         columns = ops::mul(columns, ops::mul(axis.taps, c.windows));
     }
     place = as_index(ops::reshape(ops::where(is_inside, place, size), {.shape = {-1}}));
-    Tensor batch = std::get<Tensor>(extent_of(x, 0)), rest = vector_of({-1});
-    Tensor flat = ops::reshape(x, ops::concat({batch, rest, columns}, {.axis = 0}));
-    Tensor per_image = ops::div(as_float(ops::prod(extents_of(x, 0, 3), {.axes = {0}, .keepdims = true})),
-                                as_float(ops::mul(batch, columns)));
-    Tensor channels = as_dtype(per_image, DType::i64), with_spill = ops::add(size, whole(1));
+    Tensor batch = std::get<Tensor>(extent_of(x, 0)), with_spill = ops::add(size, whole(1));
+    Tensor channels = ops::floor_div(std::get<Tensor>(extent_of(x, 1)), taps);
+    Tensor flat = ops::reshape(x, ops::concat({batch, channels, columns}, {.axis = 0}));
     Tensor empty = ops::full(ops::concat({batch, channels, with_spill}, {.axis = 0}), {.dtype = x.dtype()});
     Tensor sums = ops::add_take({empty, flat, place}, {.axes = {2}});
     Stretch inside{2, 0, with_spill, 0, size};

@@ -80,6 +80,8 @@ Tensor from_typed_fields(const TensorProto& tensor, const TensorSpec& spec) {
             return from_numbers<uint64_t>(spec, tensor.uint64_data());
         case DType::i32:
             return from_numbers<int32_t>(spec, small);
+        case DType::boolean:
+            return from_numbers<bool>(spec, small);
         case DType::f16:
         case DType::bf16:
         case DType::u16:
