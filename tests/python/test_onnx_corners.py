@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from onnx_files import load, model_of, number, onnx, port, same_as_runtime
 
+from megengine import _mge
+
 node = onnx.helper.make_node
 KINDS = onnx.TensorProto
 BOTTOM = -(1 << 63)
@@ -527,3 +529,12 @@ def test_the_channels_of_images_from_columns(batch, windows, tmp_path):
     if not batch:
         y = model(np.zeros((0, 27, windows), "float32"))
         assert y.numpy().shape == (0, 3, 3, windows + 2)
+
+
+@pytest.mark.parametrize("kind", ["INT4", "UINT4", "FLOAT4E2M1"])
+def test_narrow_numbers_are_not_written(kind, tmp_path):
+    nodes = [node("Cast", ["x"], ["q"], to=KINDS.DataType.Value(kind))]
+    nodes += [node("Cast", ["q"], ["y"], to=KINDS.FLOAT)]
+    path = model_of(nodes, [port("x", [4])], [port("y", [4])], tmp_path, opset=23)
+    with pytest.raises(RuntimeError, match="numbers of (u?int4|float4)"):
+        _mge.load(path).write_onnx(tmp_path / "no.onnx", 23)

@@ -60,7 +60,7 @@ struct ModelRecord {
     std::map<std::string, std::string> metadata;
 };
 
-// ONNX's number of an element type.
+// ONNX's number of an element type; 0 for one that is not written.
 int type_number(DType dtype);
 
 }  // namespace mge::to_onnx

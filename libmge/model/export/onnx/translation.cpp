@@ -65,9 +65,13 @@ std::string Translation::add_constant(ValueId id) {
     return names_[size_t(id)];
 }
 
-bool Translation::has_dtype(const Node& node, DType dtype) const {
-    auto is_of_it = [&](ValueId id) { return id != no_value && graph_.value(id).spec.dtype == dtype; };
-    return std::ranges::any_of(node.inputs, is_of_it) || std::ranges::any_of(node.outputs, is_of_it);
+void Translation::check_dtypes(const Node& node, const Site& site) const {
+    for (auto* ids : {&node.inputs, &node.outputs})
+        for (ValueId id : *ids) {
+            DType dtype = id == no_value ? DType::f32 : graph_.value(id).spec.dtype;
+            if (!type_number(dtype)) unsupported("numbers of ", dtype);
+            if (dtype == DType::bf16) site.require_opset(13);
+        }
 }
 
 void Translation::translate_all() {
@@ -81,7 +85,7 @@ void Translation::translate(const Node& node) {
     try {
         if (!row) unsupported("ONNX has no equivalent");
         Site site(writer_, graph_, node, shapes_, names_, uses_);
-        if (has_dtype(node, DType::bf16)) site.require_opset(13);
+        check_dtypes(node, site);
         site.type = row->type;
         bind(node, row->function(site), first);
     } catch (const Unsupported& problem) {
@@ -114,8 +118,9 @@ void Translation::add_outputs() {
     }
 }
 
-ValueRecord Translation::describe(ValueId id, const std::string& name) const {
+ValueRecord Translation::describe(ValueId id, const std::string& name) {
     auto& spec = graph_.value(id).spec;
+    if (!type_number(spec.dtype)) problems_.push_back(text('\'', name, "': numbers of ", spec.dtype));
     ValueRecord record{name, spec.dtype, spec.shape.is_known(), {}};
     for (int axis = 0; axis < spec.shape.rank(); ++axis) {
         auto extent = shapes_.extent(id, axis);

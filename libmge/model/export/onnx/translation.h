@@ -31,11 +31,11 @@ private:
     void name_values();
     std::string add_constant(ValueId id);
     void translate_all();
-    bool has_dtype(const Node& node, DType dtype) const;
+    void check_dtypes(const Node& node, const Site& site) const;
     void translate(const Node& node);
     void bind(const Node& node, const Operands& results, size_t first);
     void add_outputs();
-    ValueRecord describe(ValueId id, const std::string& name) const;
+    ValueRecord describe(ValueId id, const std::string& name);
 
     GraphWriter& writer_;
     Graph graph_;
