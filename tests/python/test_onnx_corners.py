@@ -531,6 +531,29 @@ def test_the_channels_of_images_from_columns(batch, windows, tmp_path):
         assert y.numpy().shape == (0, 3, 3, windows + 2)
 
 
+def test_wide_numbers_are_written_as_they_were_read(tmp_path):
+    """No operator of ours makes them narrower."""
+    x = np.array([1e300, np.inf, np.nan, 0, -1e300])
+    n, by = np.array([1, 2**63, 2**64 - 1], "uint64"), np.array([1, 3, 63], "uint64")
+    nodes = [node("IsInf", ["x"], ["is_inf"]), node("ReduceMean", ["x"], ["mean"])]
+    nodes += [node("BitShift", ["n", "by"], [way], direction=way) for way in ("LEFT", "RIGHT")]
+    inputs = [port("x", [5], KINDS.DOUBLE), port("n", [3], KINDS.UINT64)]
+    outputs = [port("is_inf", [5], KINDS.BOOL), port("mean", [1], KINDS.DOUBLE)]
+    outputs += [port(way, [3], KINDS.UINT64) for way in ("LEFT", "RIGHT")]
+    path = model_of(nodes, [*inputs, port("by", [3], KINDS.UINT64)], outputs, tmp_path, opset=20)
+    written = tmp_path / "written.onnx"
+    _mge.load(path).write_onnx(written, 20)
+    onnx.checker.check_model(str(written), full_check=True)
+    runtime = pytest.importorskip("onnxruntime")
+    given = {"x": x, "n": n, "by": by}
+    for file in (path, written):
+        got = runtime.InferenceSession(str(file)).run(None, given)
+        np.testing.assert_array_equal(got[0], np.isinf(x))
+        np.testing.assert_array_equal(got[1], [np.nan])
+        np.testing.assert_array_equal(got[2], n << by)
+        np.testing.assert_array_equal(got[3], n >> by)
+
+
 @pytest.mark.parametrize("kind", ["INT4", "UINT4", "FLOAT4E2M1"])
 def test_narrow_numbers_are_not_written(kind, tmp_path):
     nodes = [node("Cast", ["x"], ["q"], to=KINDS.DataType.Value(kind))]

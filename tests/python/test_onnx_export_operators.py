@@ -149,6 +149,13 @@ CASES = (
         "clip": Case(lambda x: ops.clip(x, lower=-1, upper=1.5), X),
         "clip_below": Case(lambda x: ops.clip(x, lower=-1), X),
         "clip_integers": Case(lambda x: ops.clip(x, lower=-3, upper=4), whole(4, 6)),
+        "clip_beyond_bytes": Case(
+            lambda x: ops.clip(x, lower=-3, upper=300), whole(4, 60, low=0, high=255, dtype="uint8")
+        ),
+        "clip_to_the_largest_byte": Case(
+            lambda x: ops.clip(x, lower=300, upper=400), whole(4, 6, low=0, dtype="uint8")
+        ),
+        "clip_beyond_int32": Case(lambda x: ops.clip(x, lower=-3, upper=1e10), whole(4, 6)),
         "assert_equal": Case(lambda x: (ops.assert_equal(x, x), x * 2)[1], X),
         "convert": Case(lambda x: x.astype("int32"), X * 3),
         "convert_bool": Case(lambda x: x.astype("bool"), whole(4, 6, low=0, high=2)),
@@ -184,6 +191,7 @@ CASES = (
         "argmin": Case(lambda x: ops.argmin(x, axis=-1, keepdims=True), X),
         "cumsum_bytes": Case(lambda x: ops.cumsum(x, axis=1), whole(4, 60, dtype="int8")),
         "cumsum": Case(lambda x: ops.cumsum(x, axis=1), X),
+        "cumsum_halves": Case(lambda x: ops.cumsum(x, axis=1), X.astype("float16"), tolerance=1e-3),
         "reduce_to_shape": Case(lambda x, y: ops.reduce_to_shape(x, y), X, real(3, 1, 5)),
     }
     | {  # shapes
@@ -523,6 +531,15 @@ def test_logaddexp_of_infinities(tmp_path):
     inputs = np.meshgrid(x, x)
     (expected,), _ = exported(ops.logaddexp, inputs, path)
     np.testing.assert_allclose(run(path, inputs)[0], expected, rtol=2e-6, atol=1e-6)
+
+
+def test_atan2_of_signed_zeros_and_infinities(tmp_path):
+    x, path = np.array([*CORNERS, -0.0], "float32"), str(tmp_path / "op.onnx")
+    inputs = np.meshgrid(x, x)
+    (expected,), _ = exported(ops.atan2, inputs, path)
+    got = run(path, inputs)[0]
+    np.testing.assert_allclose(got, expected, rtol=2e-6)
+    np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(expected[got == 0]))
 
 
 def steps(*shape, dtype="int8", low=-100, high=100):

@@ -5,6 +5,7 @@
 
 #include "libmge/model/export/onnx/parts.h"
 #include "libmge/model/import/onnx/parts.h"
+#include "libmge/model/import/onnx/wire/integer_range.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
@@ -70,7 +71,6 @@ Operands export_convert(Site& s) { return {s.cast(s.in(0), s.dtype(), s.params<o
 Operands export_convert_narrow(Site& s) {
     auto& p = s.params<ops::ConvertNarrow>();
     bool is_power = p.dtype == DType::e8m0;
-    if (!type_number(p.dtype)) unsupported("numbers of ", p.dtype);
     s.require_opset(is_power ? 24 : 19);
     Attributes attributes{{"to", int64_t(type_number(p.dtype))},
                           {"saturate", int64_t(p.overflow == Overflow::saturates)}};
@@ -81,10 +81,18 @@ Operands export_convert_narrow(Site& s) {
 
 Operands export_clip(Site& s) {
     auto& p = s.params<ops::Clip>();
-    auto bound = [&](double value) { return std::isinf(value) ? Operand() : s.number(value, s.dtype()); };
-    if (!is_float(s.dtype()) && (std::floor(p.lower) != p.lower || std::floor(p.upper) != p.upper))
+    if (is_float(s.dtype())) {
+        auto bound = [&](double value) { return std::isinf(value) ? Operand() : s.number(value, s.dtype()); };
+        return {clipped(s, s.in(0), s.dtype(), bound(p.lower), bound(p.upper))};
+    }
+    if (std::floor(p.lower) != p.lower || std::floor(p.upper) != p.upper)
         unsupported("integers with bounds that are not integers");
-    return {clipped(s, s.in(0), s.dtype(), bound(p.lower), bound(p.upper))};
+    // A bound beyond the range of the dtype would wrap around.
+    auto [least, most] = onnx::integer_range(s.dtype());
+    Operand lower, upper;
+    if (p.lower > least) lower = s.number(std::min(p.lower, most), s.dtype());
+    if (p.upper < most) upper = s.number(std::max(p.upper, least), s.dtype());
+    return {clipped(s, s.in(0), s.dtype(), lower, upper)};
 }
 
 Operands export_extreme(Site& s) { return {s.extreme(std::string(s.type), s.in(0), s.in(1), s.dtype())}; }
@@ -107,7 +115,8 @@ Operands export_not_equal(Site& s) { return {s.emit("Not", {s.emit("Equal", {s.i
 
 // Integers are always finite and never NaN; half precision was added to ONNX later.
 Operands export_float_test(Site& s) {
-    return {s.emit(std::string(s.type), {s.cast(s.in(0), s.dtype(), DType::f32)})};
+    DType tested = s.dtype() == DType::f64 ? DType::f64 : DType::f32;
+    return {s.emit(std::string(s.type), {s.cast(s.in(0), s.dtype(), tested)})};
 }
 
 // Integer division: (a - a mod b) / b, which is exact. Division by zero gives 0.
@@ -130,8 +139,10 @@ Operands export_mod(Site& s) {
 //     a << b => a * 2^b      a >> b => (a - a mod 2^b) / 2^b
 Operands export_shift(Site& s) {
     constexpr int64_t widest = 62;  // 2^63 is no int64
-    Operand a = s.cast(s.in(0), s.dtype(0), DType::i64), b = s.cast(s.in(1), s.dtype(1), DType::i64);
     bool is_left = s.node.op == &ops::LeftShift::info;
+    if (s.dtype() == DType::u64)
+        return {s.emit("BitShift", s.all(), {{"direction", std::string(is_left ? "LEFT" : "RIGHT")}})};
+    Operand a = s.cast(s.in(0), s.dtype(0), DType::i64), b = s.cast(s.in(1), s.dtype(1), DType::i64);
     int64_t most = is_left ? int64_t(8 * size_of(s.dtype())) : widest;
     if (s.dtype() == DType::i64) unsupported("int64");
     // Powers of two are exact in float64.
@@ -182,16 +193,28 @@ Operands export_logaddexp(Site& s) {
         s.emit("Add", {s.emit("Max", {s.in(0), s.in(1)}), s.emit("Softplus", {s.emit("Neg", {distance})})})};
 }
 
-// atan(a / b), turned by half a circle where b is negative; 0 for two zeros.
+// The angle of (|b|, |a|), from the smaller over the larger of the two, mirrored into the quadrant of (b, a).
+// The signs of zeros count.
 Operands export_atan2(Site& s) {
     DType dtype = s.out().dtype;
+    auto where = [&](const Operand& condition, const Operand& x, const Operand& y) {
+        return s.emit("Where", {condition, x, y});
+    };
     Operand zero = s.number(0, dtype), pi = s.number(std::numbers::pi, dtype);
-    Operand slope = s.emit("Atan", {s.emit("Div", {s.in(0), s.in(1)})});
-    Operand half_turn = s.emit("Where", {s.emit("Less", {s.in(0), zero}), s.emit("Neg", {pi}), pi});
-    Operand turned =
-        s.emit("Where", {s.emit("Less", {s.in(1), zero}), s.emit("Add", {slope, half_turn}), slope});
-    Operand is_origin = s.emit("And", {s.emit("Equal", {s.in(0), zero}), s.emit("Equal", {s.in(1), zero})});
-    return {s.emit("Where", {is_origin, zero, turned})};
+    auto is_negative = [&](const Operand& x) {
+        return s.emit("Or", {s.emit("Less", {x, zero}), s.emit("Less", {s.emit("Reciprocal", {x}), zero})});
+    };
+    Operand a = s.emit("Abs", {s.in(0)}), b = s.emit("Abs", {s.in(1)});
+    Operand is_steep = s.emit("Greater", {a, b});
+    Operand less = where(is_steep, b, a), more = where(is_steep, a, b);
+    // Two zeros, and two infinities, have no quotient.
+    Operand slope = where(s.emit("Equal", {less, more}), s.emit("Sign", {less}), s.emit("Div", {less, more}));
+    Operand angle = s.emit("Atan", {slope});
+    angle = where(is_steep, s.emit("Sub", {s.number(std::numbers::pi / 2, dtype), angle}), angle);
+    angle = where(is_negative(s.in(1)), s.emit("Sub", {pi, angle}), angle);
+    // A factor: ONNX Runtime's Where drops the sign of a zero.
+    Operand sign = where(is_negative(s.in(0)), s.number(-1, dtype), s.number(1, dtype));
+    return {s.emit("Mul", {angle, sign})};
 }
 
 }  // namespace
@@ -215,7 +238,7 @@ constexpr ExportRow export_rows[] = {
     {&ops::Asin::info, export_same, "Asin"},
     {&ops::Asinh::info, export_same, "Asinh"},
     {&ops::Atan::info, export_same, "Atan"},
-    {&ops::Atan2::info, export_atan2, "Div, Atan, Where"},
+    {&ops::Atan2::info, export_atan2, "Abs, Div, Atan, Where"},
     {&ops::Atanh::info, export_same, "Atanh"},
     {&ops::BitCast::info, export_bit_cast, "BitCast"},
     {&ops::BitwiseAnd::info, export_bitwise, "BitwiseAnd"},

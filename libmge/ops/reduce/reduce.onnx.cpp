@@ -26,7 +26,9 @@ Operands export_reduce(Site& s) {
 
 Operands export_mean(Site& s) {
     auto& p = s.node.as<ops::ReduceParams>();
-    return {reduced(s, "ReduceMean", s.cast(s.in(0), s.dtype(), DType::f32), p.axes, p.keepdims)};
+    DType computed = s.dtype() == DType::f64 ? DType::f64 : DType::f32;
+    Operand mean = reduced(s, "ReduceMean", s.cast(s.in(0), s.dtype(), computed), p.axes, p.keepdims);
+    return {s.cast(mean, computed, s.out().dtype)};
 }
 
 Operands export_arg(Site& s) {
@@ -37,7 +39,9 @@ Operands export_arg(Site& s) {
 }
 
 Operands export_cumsum(Site& s) {
-    DType computed = reduced_as(s);
+    const bool has_halves = s.opset() >= 14;
+    DType computed =
+        is_float(s.dtype()) && size_of(s.dtype()) < 4 && !has_halves ? DType::f32 : reduced_as(s);
     Operand x = s.cast(s.in(0), s.dtype(), computed);
     Operand sums = s.emit("CumSum", {x, s.integer(s.params<ops::Cumsum>().axis)});
     return {s.cast(sums, computed, s.out().dtype)};
