@@ -542,6 +542,13 @@ def test_atan2_of_signed_zeros_and_infinities(tmp_path):
     np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(expected[got == 0]))
 
 
+def test_a_slice_backwards_from_before_the_first_is_empty(tmp_path):
+    path = str(tmp_path / "op.onnx")
+    outputs, _ = exported(lambda x: x[:, -9::-1], [X], path)
+    assert outputs[0].shape == (4, 0, 6, 5)
+    assert_near(run(path, [X]), outputs)
+
+
 def steps(*shape, dtype="int8", low=-100, high=100):
     return whole(*shape, low=low, high=high, dtype=dtype)
 

@@ -60,6 +60,10 @@ std::vector<Item> items_of(Site& s, const IntList& items, size_t first_bound) {
         if (item.begin.number == ops::absent_bound) item.begin.number = is_ascending ? 0 : beyond_end;
         if (item.end.number == ops::absent_bound) item.end.number = is_ascending ? beyond_end : before_begin;
         if (s.rank(0) && item.axis < 0) item.axis += s.rank(0);
+        // Backwards from before the first element there is nothing; for ONNX it is from the first.
+        auto extent = s.shapes.extent(s.id(0), int(item.axis));
+        bool is_before = item.begin.operand.empty() && extent && item.begin.number < -*extent;
+        if (is_before && item.step.number < 0 && !item.is_index) item.begin = item.end = {};
         result.push_back(item);
     }
     std::ranges::sort(result, {}, &Item::axis);
