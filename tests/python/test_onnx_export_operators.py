@@ -549,6 +549,16 @@ def test_a_slice_backwards_from_before_the_first_is_empty(tmp_path):
     assert_near(run(path, [X]), outputs)
 
 
+def test_scales_along_several_axes_are_refused(tmp_path):
+    scale = mge.Tensor(real(4, 6, low=0.1))
+    with pytest.raises(RuntimeError, match="scales along several axes"):
+        exported(
+            lambda x: ops.quantize(x, scale, None, dtype="int8"),
+            [real(4, 6)],
+            str(tmp_path / "no.onnx"),
+        )
+
+
 def steps(*shape, dtype="int8", low=-100, high=100):
     return whole(*shape, low=low, high=high, dtype=dtype)
 

@@ -39,6 +39,7 @@ Steps steps_of(Site& s, int rank, DType dtype) {
     Steps steps;
     for (int i = 0; i < shape.rank(); ++i)
         if (shape[i] != 1) {
+            if (steps.axis >= 0) unsupported("scales along several axes");
             steps.axis = rank - shape.rank() + i;
             flat = {shape[i]};
         }
