@@ -106,7 +106,7 @@ Operand extent_operand(Site& s, int axis) {
 // alone is then the last of equal ones, and ours the first. Our
 // descending order is the reverse of the ascending one: there the axis is reversed before and the places
 // after.
-Operands first_of(Site& s, const Operand& count, int axis, bool descending) {
+Operands first_of(Site& s, const Operand& count, const Operand& extent, int axis, bool descending) {
     constexpr int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
     Operand x = s.in(0);
     if (descending)
@@ -114,7 +114,7 @@ Operands first_of(Site& s, const Operand& count, int axis, bool descending) {
                    {x, s.integers({first}), s.integers({last}), s.integers({axis}), s.integers({-1})});
     auto found = s.emit_many("TopK", {x, count}, {{"axis", axis}, {"largest", int64_t(descending)}}, 2);
     if (descending && s.is_read(1))
-        found[1] = s.emit("Sub", {s.emit("Sub", {extent_operand(s, axis), s.integers({1})}), found[1]});
+        found[1] = s.emit("Sub", {s.emit("Sub", {extent, s.integers({1})}), found[1]});
     return found;
 }
 
@@ -166,19 +166,19 @@ Operands export_cond_take(Site& s) {
 
 Operands export_sort(Site& s) {
     auto& p = s.params<ops::Sort>();
-    auto sorted = first_of(s, extent_operand(s, p.axis), p.axis, p.descending);
+    Operand extent = extent_operand(s, p.axis);
+    auto sorted = first_of(s, extent, extent, p.axis, p.descending);
     return {sorted[0], s.narrowed(sorted[1])};
 }
 
 Operands export_topk(Site& s) {
     auto& p = s.params<ops::Topk>();
-    Operand count = s.integers({p.k});
-    auto extent = s.shapes.extent(s.id(0), s.rank(0) - 1);
-    if (extent)
-        count = s.integers({std::min(p.k, *extent)});
+    Operand extent = extent_operand(s, -1), count;
+    if (auto known = s.shapes.extent(s.id(0), s.rank(0) - 1))
+        count = s.integers({std::min(p.k, *known)});
     else
-        count = s.extreme("Min", count, extent_operand(s, -1), DType::i64);
-    auto found = first_of(s, count, -1, p.descending);
+        count = s.extreme("Min", s.integers({p.k}), extent, DType::i64);
+    auto found = first_of(s, count, extent, -1, p.descending);
     if (p.kth_only)
         for (auto& operand : found) operand = s.emit("Gather", {operand, s.integer(-1)}, {{"axis", -1}});
     return {found[0], s.narrowed(found[1])};
