@@ -2,6 +2,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
@@ -36,16 +37,16 @@ class DataSection {
 public:
     // -1: it is not there.
     int find(const Tensor& tensor) const {
-        for (size_t i = 0; i < tensors_.size(); ++i)
-            if (tensors_[i].is_same(tensor)) return int(i);
-        return -1;
+        auto found = places_.find(tensor.impl());
+        return found == places_.end() ? -1 : found->second;
     }
     int add(const Tensor& tensor) {
-        if (int known = find(tensor); known >= 0) return known;
+        auto [place, is_new] = places_.try_emplace(tensor.impl(), int(tensors_.size()));
+        if (!is_new) return place->second;
         tensors_.push_back(tensor);
         offsets_.push_back(align_model_offset(end_));
         end_ = offsets_.back() + tensor.spec().bytes();
-        return int(tensors_.size() - 1);
+        return place->second;
     }
     Offsets<file::Tensor> describe(Builder& b) const {
         Offsets<file::Tensor> result;
@@ -73,6 +74,7 @@ public:
 
 private:
     Tensors tensors_;
+    std::unordered_map<const TensorImpl*, int> places_;
     std::vector<size_t> offsets_;
     size_t end_ = 0;
 };
