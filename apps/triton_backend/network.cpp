@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
+#include <string>
 
 #include "lite-c/global_c.h"
 
@@ -39,9 +40,10 @@ ElementType element_type(LiteDataType type) {
             return {8, "INT64"};
         case LITE_BOOL:
             return {1, "BOOL"};
-        default:
+        case LITE_DOUBLE:
             return {8, "FP64"};
     }
+    throw std::runtime_error("Triton has no data type for number " + std::to_string(type) + " of Lite");
 }
 
 void check(int failed) {
