@@ -132,7 +132,11 @@ def test_requests_in_json(models):
     assert (rows, wanted) == (1, ["sum"])
     answer = encode_response("two", {"sum": model.run(arrays)["sum"] * np.float32("nan")})
     assert answer["outputs"][0]["data"] == [None] * 4
-    for wrong in (None, [], {"inputs": 1}, {"inputs": [{}]}, {"inputs": []}):
+    answer = encode_response("two", {"sum": np.array([1, -np.inf, np.inf], "float32")})
+    assert answer["outputs"][0]["data"] == [1, None, None]
+    first = body["inputs"][0]
+    not_inputs = [[{}], [], 1, [first | {"shape": [np.inf]}], [first | {"datatype": []}]]
+    for wrong in (None, [], *({"inputs": inputs} for inputs in not_inputs)):
         with pytest.raises(ValueError):
             decode_request(model, wrong)
 

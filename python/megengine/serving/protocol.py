@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors in the JSON of the Open Inference Protocol."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -68,11 +69,16 @@ def decode_request(model: ServedModel, body: Any) -> tuple[dict[str, np.ndarray]
     """
     try:
         given = [
-            (str(one["name"]), one["datatype"], [int(size) for size in one["shape"]], one["data"])
+            (
+                str(one["name"]),
+                str(one["datatype"]),
+                [int(size) for size in one["shape"]],
+                one["data"],
+            )
             for one in body["inputs"]
         ]
         names = [str(one["name"]) for one in body.get("outputs") or ()]
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise ValueError("a request has inputs with name, datatype, shape and data") from None
     names = wanted_outputs(model, names)
     arrays = arrays_of(model, given)
@@ -84,7 +90,7 @@ def encode_response(name: str, outputs: Mapping[str, np.ndarray]) -> dict[str, A
 
     Args:
         name: the model's name.
-        outputs: the outputs by name; NaN becomes None.
+        outputs: the outputs by name; NaN and infinities become None.
     """
     return {
         "model_name": name,
@@ -93,7 +99,7 @@ def encode_response(name: str, outputs: Mapping[str, np.ndarray]) -> dict[str, A
                 "name": key,
                 "datatype": TensorInfo(key, value.dtype, value.shape).datatype,
                 "shape": list(value.shape),
-                "data": [None if number != number else number for number in value.ravel().tolist()],
+                "data": [n if math.isfinite(n) else None for n in value.ravel().tolist()],
             }
             for key, value in outputs.items()
         ],
