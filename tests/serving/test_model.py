@@ -215,3 +215,17 @@ def test_a_cancelled_request_does_not_run():
     answers = asyncio.run(cancel_one())
     assert isinstance(answers[1], asyncio.CancelledError)
     assert run.sizes == [1, 1]
+
+
+def test_requests_that_wait_fail_when_the_model_is_unloaded():
+    batcher = Batcher(Recorder(0.1), (1,), 1)
+
+    async def unload():
+        calls = [asyncio.ensure_future(batcher({"x": np.array([i])}, 1)) for i in range(3)]
+        await asyncio.sleep(0.02)
+        batcher.close()
+        return await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 60)
+
+    answers = asyncio.run(unload())
+    assert answers[0]["y"].tolist() == [1]
+    assert [str(answer) for answer in answers[1:]] == ["the model was unloaded"] * 2

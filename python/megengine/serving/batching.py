@@ -66,6 +66,7 @@ class Batcher:
             Its outputs.
         Raises:
             Exception: that of ``run``.
+            RuntimeError: the batcher was closed.
         """
         request = _Request(arrays, rows, asyncio.get_running_loop().create_future())
         key: tuple = (id(request),)
@@ -76,7 +77,7 @@ class Batcher:
         return await request.answer
 
     def close(self) -> None:
-        """Wait for the current run and end the thread."""
+        """Wait for the current run and end the thread; requests that still wait fail."""
         self._thread.shutdown()
 
     def _start(self) -> None:
@@ -121,7 +122,11 @@ class Batcher:
         self._observe(sum(r.rows for r in batch), [now - r.since for r in batch])
         try:
             loop = asyncio.get_running_loop()
-            answers = await loop.run_in_executor(self._thread, self._run_batch, batch)
+            answers: list[dict[str, np.ndarray] | Exception]
+            try:
+                answers = await loop.run_in_executor(self._thread, self._run_batch, batch)
+            except RuntimeError:  # close() has ended the thread
+                answers = [RuntimeError("the model was unloaded") for _ in batch]
             for request, answer in zip(batch, answers, strict=True):
                 if request.answer.done():
                     continue
