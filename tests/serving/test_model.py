@@ -2,8 +2,13 @@
 """Served models without a server: checks, batches, columns of data sets."""
 
 import asyncio
+import contextlib
+import os
+import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +19,7 @@ from megengine.serving.batching import Batcher
 from megengine.serving.model import array_of
 from megengine.serving.protocol import decode_request, encode_response
 from megengine.serving.ray import Predictor
+from megenginelite import LiteGlobal
 
 
 def test_a_batch_dimension_is_found_by_trying(models):
@@ -229,3 +235,23 @@ def test_requests_that_wait_fail_when_the_model_is_unloaded():
     answers = asyncio.run(unload())
     assert answers[0]["y"].tolist() == [1]
     assert [str(answer) for answer in answers[1:]] == ["the model was unloaded"] * 2
+
+
+def test_models_with_separate_keys_load_at_once(models, tmp_path, monkeypatch):
+    crypt = Path(os.environ["MGE_BUILD_DIR"]) / "bin/mge-crypt"
+    key_of, made_key = LiteGlobal.update_decryption_key, threading.Barrier(2)
+
+    def give_key_and_wait(*key):
+        key_of(*key)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            made_key.wait(0.5)  # for the other model's key, if that can be given now
+
+    monkeypatch.setattr(LiteGlobal, "update_decryption_key", give_key_and_wait)
+    for name in "ab":
+        key, secret = tmp_path / name, tmp_path / f"{name}.mge"
+        subprocess.run([crypt, "keygen", key], check=True, capture_output=True)
+        command = [crypt, "encrypt", models["two"], secret, "--key-file", key]
+        subprocess.run(command, check=True, capture_output=True)
+    with ThreadPoolExecutor() as pool:
+        loads = [pool.submit(ServedModel, tmp_path / f"{n}.mge", tmp_path / n) for n in "ab"]
+    assert [len(load.result().inputs) for load in loads] == [2, 2]

@@ -15,6 +15,8 @@ from megenginelite.struct import LiteAlgoSelectStrategy, LiteDeviceType, LiteTen
 _CIPHER = "aes-256-gcm"
 DEFAULT_MAX_BATCH = 32
 _MAX_KNOWN_SHAPES = 4096
+# Lite keeps one key and one cache for the process, and servers load several models at once.
+_loading = threading.Lock()
 _DEVICES = {"cpu": LiteDeviceType.LITE_CPU, "cuda": LiteDeviceType.LITE_CUDA}
 
 # Names of element types in the Open Inference Protocol, including UINT64, which Lite does not have.
@@ -184,8 +186,9 @@ class ServedModel:
         )
         if not fits:
             raise ValueError(f"input {name!r} is ({info.dimensions}), got {tuple(shape)}")
-        if self.has_batch and shape[0] > max(self.max_batch, self._sizes[name][0]):
-            raise ValueError(f"input {name!r} has {shape[0]} rows, at most {self.max_batch}")
+        most = max(self.max_batch, self._sizes[name][0]) if self.has_batch else 0
+        if self.has_batch and shape[0] > most:
+            raise ValueError(f"input {name!r} has {shape[0]} rows, at most {most}")
 
     def rows(self, arrays: Mapping[str, np.ndarray]) -> int:
         """Return the number of rows of a request whose arrays are checked.
@@ -367,15 +370,17 @@ def _load(
     device: str,
     max_batch: int | None,
 ) -> LiteNetwork:
-    network = LiteNetwork(config_of(key_file, device))
-    if threads and device == "cpu":
-        network.threads_number = threads
-    if fast_run_cache is not None:
-        LiteGlobal.set_persistent_cache(fast_run_cache, always_sync=True)
-    network.load(path)
-    if fast_run_cache is not None:
-        policy = LiteAlgoSelectStrategy.LITE_ALGO_PROFILE
-        network.set_network_algo_policy(policy, shared_batch_size=max_batch or DEFAULT_MAX_BATCH)
+    with _loading:
+        network = LiteNetwork(config_of(key_file, device))
+        if threads and device == "cpu":
+            network.threads_number = threads
+        if fast_run_cache is not None:
+            LiteGlobal.set_persistent_cache(fast_run_cache, always_sync=True)
+        network.load(path)
+        if fast_run_cache is not None:
+            policy = LiteAlgoSelectStrategy.LITE_ALGO_PROFILE
+            batch = max_batch or DEFAULT_MAX_BATCH
+            network.set_network_algo_policy(policy, shared_batch_size=batch)
     return network
 
 
