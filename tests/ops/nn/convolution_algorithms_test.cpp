@@ -339,6 +339,44 @@ TEST(Conv2d, HasGradientsOfDepthwiseWeights) {
     EXPECT_EQ(is_there, dnnl_version()->major > 0 && cpu_isa() >= Isa::sse4);
 }
 
+// By the gradient of turned windows, in both layouts of images.
+TEST(Conv2d, ComputesWideDepthwiseWindowsWhereVectorsAreShort) {
+    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is faster on this machine";
+    const ConvCase cases[] = {
+        {{1, 16, 20, 33}, {16, 1, 1, 31, 31}, {.padding = {15, 15}, .groups = 16}},
+        {{2, 24, 9, 40}, {24, 1, 1, 3, 15}, {.padding = {0, 2}, .groups = 24}},
+        {{2, 8, 21, 50},
+         {8, 1, 1, 5, 17},
+         {.padding = {8, 3}, .dilation = {2, 1}, .groups = 8, .activation = Activation::silu}},
+        {{1, 5, 1, 64}, {5, 1, 1, 1, 21}, {.padding = {0, 20}, .groups = 5}},
+    };
+    bool is_there = false;
+    for (auto& c : cases) {
+        const Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
+        const Tensor bias = random_tensor({1, c.x[1], 1, 1});
+        const Tensor expected = by_reference<ops::Conv2d>(c.params, {x, weight, bias})[0];
+        for (auto name : {"nchw", "nChw8c", "nChw4c"}) {
+            const Layout layout = Layout::named(name);
+            const Tensors inputs{reordered(x, layout), weight, bias};
+            const TensorSpecs specs = specs_of(inputs);
+            const TensorSpec out{DType::f32, expected.shape(), layout};
+            Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}};
+            for (int threads : {1, 2}) {
+                problem.threads = threads;
+                for (auto& named :
+                     list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem)) {
+                    if (!named.candidate.name.starts_with("turned:")) continue;
+                    is_there = true;
+                    expect_close(reordered(run_candidate(named, problem, inputs)[0], {}), expected,
+                                 c.weight[3] * c.weight[4], 4,
+                                 text(c.x, c.weight, ' ', name, ' ', named.candidate.name, ' ', threads));
+                }
+            }
+        }
+    }
+    EXPECT_EQ(is_there, dnnl_version()->major > 0 && cpu_isa() >= Isa::sse4);
+}
+
 // Vectors of 8 and 4 floats take few channels and few tiles: a panel that is not full, one tile of an image.
 TEST(Conv2d, ComputesByWinogradWhereVectorsAreShort) {
     if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is faster on this machine";

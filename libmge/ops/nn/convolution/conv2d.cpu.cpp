@@ -102,6 +102,7 @@ KernelList kernels(Cpu, Conv2d) {
         gathered_conv2d(),
         depthwise_conv2d(),
         depthwise_conv2d_of_halves(),
+        turned_depthwise_conv2d(),
         cpu::separate_activation<Conv2d, onednn_conv2d>(),
         onednn_conv2d(),
         winograd_conv2d_changing<false>(),

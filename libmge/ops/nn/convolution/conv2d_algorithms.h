@@ -14,6 +14,8 @@ Algorithm disjoint_windows_conv2d_backward_data();
 Algorithm depthwise_conv2d();
 // The same for halves: bf16 with channels last, or f16 and bf16 in blocks of 16 channels.
 Algorithm depthwise_conv2d_of_halves();
+// The same in f32 with windows wider than 14, for short vectors.
+Algorithm turned_depthwise_conv2d();
 // The gradient of such windows, above 3×3, on plain images.
 Algorithm depthwise_conv2d_backward_weight();
 // On a GPU: any weights, images that are plain or have their channels last.
