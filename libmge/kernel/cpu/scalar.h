@@ -100,6 +100,8 @@ struct Scalar {
     friend Scalar floor_divide(Scalar a, Scalar b) {
         if constexpr (!is_integer<T>) {
             return of(std::floor(a.v / b.v));
+        } else if constexpr (sizeof(T) <= 2 || std::is_same_v<T, int32_t>) {
+            return of(floor_quotient(a.v, b.v));
         } else {
             if (b.v == 0) return of(T(0));
             if constexpr (std::is_signed_v<T>)
@@ -108,11 +110,23 @@ struct Scalar {
             return of(T(quotient - (T(a.v % b.v) != 0 && ((a.v < 0) != (b.v < 0)))));
         }
     }
+    // By floats of twice the bits, which makes loops vectors. The result is exact: a quotient of integers of
+    // n bits that is no integer differs from the next one by more than 2^-n of itself, which rounding does
+    // not. Jumps would make loops scalar, so 0 and 1 stand for conditions.
+    static T floor_quotient(T a, T b) {
+        using Float = std::conditional_t<sizeof(T) <= 2, float, double>;
+        const int32_t x = a, y = b, is_zero = y == 0;
+        const int32_t overflows = sizeof(T) == 4 && ((x == INT32_MIN) & (y == -1));
+        const Float quotient = Float(x + overflows) / Float(y + is_zero);
+        int32_t floor = int32_t(quotient);
+        floor -= Float(floor) > quotient;
+        return T((uint32_t(floor) + uint32_t(overflows)) & uint32_t(is_zero - 1));
+    }
     friend Scalar modulo(Scalar a, Scalar b) {
         if constexpr (!is_integer<T>)
             return of(std::fmod(a.v, b.v));
         else
-            return b.v == 0 ? of(T(0)) : a - floor_divide(a, b) * b;
+            return of(T((a - floor_divide(a, b) * b).v & -T(b.v != 0)));
     }
     friend Scalar abs(Scalar x) {
         if constexpr (std::is_unsigned_v<T>)

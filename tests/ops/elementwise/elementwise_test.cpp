@@ -157,6 +157,40 @@ TEST(Arithmetic, IntegersFollowPython) {
     EXPECT_EQ(values_of(ops::floor_div(a, b)), (std::vector<double>{3, -4, -4, 3, 0, INT32_MIN}));
     EXPECT_EQ(values_of(ops::mod(a, b)), (std::vector<double>{1, 1, -1, -1, 0, 0}));
 }
+// Floats divide them: multiples of each number and their neighbours, up to the ends of the type.
+template <class T>
+void check_division() {
+    using Limits = std::numeric_limits<T>;
+    std::mt19937_64 random(5);
+    std::vector<T> a, b;
+    auto add = [&](int64_t x, int64_t y) { a.push_back(T(x)), b.push_back(T(y)); };
+    for (int64_t x : {int64_t(Limits::min()), int64_t(Limits::max())})
+        for (int64_t y : {int64_t(Limits::min()), int64_t(Limits::max()), int64_t(-1), int64_t(0)})
+            for (int64_t near : {-1, 0, 1}) add(x + near, y), add(y + near, x);
+    for (int i = 0; i < 30000; ++i) {
+        const auto y = int64_t(random() >> (random() % 64)), times = int64_t(random() >> (random() % 64));
+        for (int64_t near : {-1, 0, 1}) add(int64_t(uint64_t(y) * uint64_t(times)) + near, y);
+        add(int64_t(random()), int64_t(random()));
+    }
+    const Shape shape{int64_t(a.size())};
+    const Tensor x = tensor_of<T>(shape, a), y = tensor_of<T>(shape, b);
+    auto quotients = values_of(ops::floor_div(x, y)), rests = values_of(ops::mod(x, y));
+    for (size_t i = 0; i < a.size(); ++i) {
+        const int64_t dividend = a[i], divisor = b[i], rest = divisor ? dividend % divisor : 0;
+        int64_t quotient = divisor ? dividend / divisor : 0;
+        if (rest != 0 && (rest < 0) != (divisor < 0)) --quotient;
+        ASSERT_EQ(quotients[i], double(T(quotient))) << dividend << " " << divisor;
+        ASSERT_EQ(rests[i], double(divisor ? T(dividend - quotient * divisor) : T(0)))
+            << dividend << " " << divisor;
+    }
+}
+TEST(Arithmetic, DividesIntegersExactly) {
+    check_division<int8_t>();
+    check_division<uint8_t>();
+    check_division<int16_t>();
+    check_division<uint16_t>();
+    check_division<int32_t>();
+}
 TEST(Arithmetic, RefusesBools) {
     Tensor t = tensor_of<bool>({1}, {true});
     try {
