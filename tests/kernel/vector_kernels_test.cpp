@@ -263,6 +263,38 @@ TEST(VectorKernels, ReductionsKeepNan) {
         }
 }
 
+template <class T>
+void check_extremes() {
+    std::mt19937 random(3);
+    for (int64_t rows : {1, 2, 7})
+        for (int64_t n : {1, 8, 15, 16, 32, 64, 100, 256, 300}) {
+            std::vector<T> x(static_cast<size_t>(rows * n));
+            for (T& value : x) value = T(random());
+            std::vector<T> most(x.begin(), x.begin() + n), least = most;
+            reduce_integers<T>(Reduction::max).accumulate(most.data(), x.data(), rows, n);
+            reduce_integers<T>(Reduction::min).accumulate(least.data(), x.data(), rows, n);
+            for (int64_t i = 0; i < n; ++i) {
+                T expected_most = x[size_t(i)], expected_least = expected_most;
+                for (int64_t row = 1; row < rows; ++row) {
+                    expected_most = std::max(expected_most, x[size_t(row * n + i)]);
+                    expected_least = std::min(expected_least, x[size_t(row * n + i)]);
+                }
+                ASSERT_EQ(most[size_t(i)], expected_most) << rows << ' ' << n << ' ' << i;
+                ASSERT_EQ(least[size_t(i)], expected_least) << rows << ' ' << n << ' ' << i;
+            }
+            auto ends = std::ranges::minmax(x);
+            const auto count = int64_t(x.size());
+            ASSERT_EQ(reduce_integers<T>(Reduction::max).run(x.data(), count), ends.max) << count;
+            ASSERT_EQ(reduce_integers<T>(Reduction::min).run(x.data(), count), ends.min) << count;
+        }
+}
+TEST(VectorKernels, FindsExtremesOfIntegers) {
+    check_extremes<uint8_t>();
+    check_extremes<int8_t>();
+    check_extremes<int16_t>();
+    check_extremes<int32_t>();
+}
+
 TEST(VectorKernels, SoftmaxAndMoments) {
     for (int64_t n : {1, 3, 4, 19, 128})
         for (int special : {0, 1, 2}) {

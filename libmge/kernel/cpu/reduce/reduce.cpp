@@ -82,9 +82,20 @@ struct Bricks {
 };
 
 template <Reduction kind, class A>
+constexpr bool has_vectors = std::is_same_v<A, float> ||
+                             (is_vector_integer<A> && (kind == Reduction::max || kind == Reduction::min));
+template <Reduction kind, class A>
+ReduceVectors<A> vectors_of() {
+    if constexpr (std::is_same_v<A, float>)
+        return reduce_f32(kind);
+    else
+        return reduce_integers<A>(kind);
+}
+
+template <Reduction kind, class A>
 A reduce_values(const A* x, int64_t n) {
-    if constexpr (std::is_same_v<A, float>) {
-        static const auto run = reduce_f32(kind).run;
+    if constexpr (has_vectors<kind, A>) {
+        static const auto run = vectors_of<kind, A>().run;
         return run(x, n);
     }
     A total = x[0];
@@ -109,7 +120,7 @@ void join_values(J* __restrict totals, const A* __restrict partial, int64_t n) {
 template <Reduction kind, class A, class J>
 Bricks<A, J> bricks() {
     auto accumulate = accumulate_values<kind, A>;
-    if constexpr (std::is_same_v<A, float>) accumulate = reduce_f32(kind).accumulate;
+    if constexpr (has_vectors<kind, A>) accumulate = vectors_of<kind, A>().accumulate;
     return {add_runs<kind, A, J>, accumulate, join_values<kind, A, J>, identity<kind, A>(),
             identity<kind, J>()};
 }
