@@ -46,8 +46,12 @@ void for_rows(const Places& places, const int32_t* index, int64_t begin, int64_t
             base += rest % places.index[i] * places.strides[size_t(i)];
             rest /= places.index[i];
         }
-        for (int64_t i = 0, at = row * length; i < length; ++i, ++at)
-            fn(at, base + i * step + from_end(index[at], extent) * axis_stride);
+        const int64_t first = row * length;
+        if (step == 0 && axis_stride == 1)  // along the last axis
+            for (int64_t at = first; at < first + length; ++at) fn(at, base + from_end(index[at], extent));
+        else
+            for (int64_t i = 0; i < length; ++i)
+                fn(first + i, base + i * step + from_end(index[first + i], extent) * axis_stride);
     }
 }
 

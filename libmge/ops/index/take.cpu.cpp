@@ -142,6 +142,19 @@ void for_taken_rows(const Places& places, const int64_t* offsets, int64_t begin,
         for (; n < combinations && row < end; ++n, ++row) fn(base + offsets[n], row);
 }
 
+// The same for rows of one element. The bounds of the loops are in registers, because the compiler must
+// assume that fn changes what is in memory.
+template <class Fn>
+void for_taken_elements(const Places& places, const int64_t* offsets, int64_t begin, int64_t end, Fn fn) {
+    const int64_t combinations = places.combinations, outer_stride = places.outer_stride;
+    for (int64_t row = begin; row < end;) {
+        const int64_t n = row % combinations, base = row / combinations * outer_stride;
+        const int64_t count = std::min(combinations - n, end - row);
+        for (int64_t i = 0; i < count; ++i) fn(base + offsets[n + i], row + i);
+        row += count;
+    }
+}
+
 template <class T>
 void read_rows(const Places& places, const int64_t* offsets, const T* x, T* y, int64_t begin, int64_t end) {
     constexpr int64_t short_row = 64 / sizeof(T);  // copied in less time than memcpy is called
@@ -155,7 +168,8 @@ void read_rows(const Places& places, const int64_t* offsets, const T* x, T* y, i
             for (int64_t i = 0; i < inner; ++i) to[i] = from[places.inner_offsets[size_t(i)]];
         });
     else if (inner == 1)
-        for_taken_rows(places, offsets, begin, end, [&](int64_t offset, int64_t row) { y[row] = x[offset]; });
+        for_taken_elements(places, offsets, begin, end,
+                           [=](int64_t offset, int64_t row) { y[row] = x[offset]; });
     else if (inner < short_row)
         rows([&](const T* from, T* to) { std::copy_n(from, inner, to); });
     else
@@ -184,54 +198,51 @@ const void* start_change(const Places& places, const Launch& launch) {
     return expanded;
 }
 
-// Rows are written in order: places named twice keep the last value and add all of them, as one thread would.
-// Only the outer part is shared between threads: its rows never meet.
-template <class Fn>
-void for_changed_rows(const Places& places, const int64_t* offsets, int threads, Fn&& fn) {
-    int64_t work = std::max<int64_t>(1, places.combinations * places.inner);
-    par_for(threads, places.outer, std::max<int64_t>(1, parallel_grain / work),
-            [&](int64_t begin, int64_t end) {
-                for_taken_rows(places, offsets, begin * places.combinations, end * places.combinations, fn);
+// Calls fn(element to change, element of the value). Rows are written in order: places named twice keep the
+// last value and add all of them, as one thread would. Only the outer part is shared between threads: its
+// rows never meet.
+template <class T, class Fn>
+void change_elements(const Places& places, const Launch& launch, Fn fn) {
+    const int64_t* offsets = find_offsets(places, launch);
+    const T* value = static_cast<const T*>(start_change(places, launch));
+    T* y = launch.out<T>(0);
+    const int64_t inner = places.inner, combinations = places.combinations;
+    auto change_rows = [&](int64_t begin, int64_t end) {
+        if (!places.inner_offsets.empty())
+            for_taken_rows(places, offsets, begin, end, [&](int64_t offset, int64_t row) {
+                for (int64_t i = 0; i < inner; ++i)
+                    fn(y[offset + places.inner_offsets[size_t(i)]], value[row * inner + i]);
             });
+        else if (inner == 1)
+            for_taken_elements(places, offsets, begin, end,
+                               [=](int64_t offset, int64_t row) { fn(y[offset], value[row]); });
+        else
+            for_taken_rows(places, offsets, begin, end, [=](int64_t offset, int64_t row) {
+                T* to = y + offset;
+                const T* from = value + row * inner;
+                for (int64_t i = 0; i < inner; ++i) fn(to[i], from[i]);
+            });
+    };
+    par_for(launch.threads, places.outer,
+            std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, combinations * inner)),
+            [&](int64_t begin, int64_t end) { change_rows(begin * combinations, end * combinations); });
 }
 
 void run_set(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
-    const int64_t* offsets = find_offsets(places, launch);
-    const void* value = start_change(places, launch);
     dispatch_size(places.dtype, [&]<class T>(std::type_identity<T>) {
-        for_changed_rows(places, offsets, launch.threads, [&](int64_t offset, int64_t row) {
-            T* to = launch.out<T>(0) + offset;
-            const T* from = static_cast<const T*>(value) + row * places.inner;
-            if (places.inner_offsets.empty())
-                std::memcpy(to, from, size_t(places.inner) * sizeof(T));
-            else
-                for (int64_t i = 0; i < places.inner; ++i) to[places.inner_offsets[size_t(i)]] = from[i];
-        });
+        change_elements<T>(places, launch, [](T& to, T from) { to = from; });
     });
-}
-
-template <class T>
-void add_to(T& sum, T term) {
-    if constexpr (std::is_integral_v<T>)
-        sum = T(sum + term);
-    else
-        sum = T(ComputedAs<T>(sum) + ComputedAs<T>(term));
 }
 
 void run_add(const Prepared& prepared, const Launch& launch) {
     auto& places = prepared.state<Places>();
-    const int64_t* offsets = find_offsets(places, launch);
-    const void* value = start_change(places, launch);
     dispatch_dtype(places.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        for_changed_rows(places, offsets, launch.threads, [&](int64_t offset, int64_t row) {
-            T* to = launch.out<T>(0) + offset;
-            const T* from = static_cast<const T*>(value) + row * places.inner;
-            if (places.inner_offsets.empty())
-                for (int64_t i = 0; i < places.inner; ++i) add_to(to[i], from[i]);
+        change_elements<T>(places, launch, [](T& sum, T term) {
+            if constexpr (std::is_integral_v<T>)
+                sum = T(sum + term);
             else
-                for (int64_t i = 0; i < places.inner; ++i)
-                    add_to(to[places.inner_offsets[size_t(i)]], from[i]);
+                sum = T(ComputedAs<T>(sum) + ComputedAs<T>(term));
         });
     });
 }
