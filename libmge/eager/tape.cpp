@@ -13,6 +13,7 @@
 #include "libmge/base/number_text.h"
 #include "libmge/base/threads/at_fork.h"
 #include "libmge/device/device.h"
+#include "libmge/eager/fused_gradients.h"
 #include "libmge/eager/gradient_reads.h"
 #include "libmge/eager/tape_nodes.h"
 #include "libmge/eager/written_elsewhere.h"
@@ -448,7 +449,10 @@ private:
         if (node.custom) return node.custom->backward(grads, {needed, inputs.size()});
         static const NoParams none;
         const void* params = node.params ? node.params.get() : &none;
-        return node.op->gradient({*node.op, params, inputs, node.outputs(), grads, {needed, inputs.size()}});
+        const GradientArguments arguments{*node.op,       params, inputs,
+                                          node.outputs(), grads,  {needed, inputs.size()}};
+        if (auto fused = fused_gradients(arguments)) return std::move(*fused);
+        return node.op->gradient(arguments);
     }
 
     // Holds the gradients of a node's outputs.

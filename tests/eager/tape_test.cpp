@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <thread>
 #include <vector>
@@ -241,6 +242,56 @@ TEST(Tape, NestedTapesSeeOnlyInnerBackwardPasses) {
     Tensors second = outer.backward({&first[0], 1}, {&seed, 1});
     EXPECT_FALSE(second[0]);
     EXPECT_THAT(values_of(second[1]), ElementsAre(20, 10));
+}
+
+// The steps of a rule are fused for large tensors only, and give the same bits.
+TEST(Tape, FusesRulesOfLargeTensors) {
+    constexpr int64_t n = 5000, small = 100;
+    std::vector<float> numbers(n);
+    for (int64_t i = 0; i < n; ++i) numbers[size_t(i)] = float(i - n / 2) / 300;
+    Tensor x = vector_of(numbers), half = scalar_tensor(0.5, DType::f32, {});
+    auto gradients = [](const Tensor& x, auto&& f) {
+        Tape tape;
+        Tensor attached = tape.attach(x);
+        tape.start();
+        Tensor y = f(attached);
+        std::vector<uint32_t> bits;
+        for (float grad : values_of(tape.backward({&y, 1}, {&x, 1})[0]))
+            bits.push_back(std::bit_cast<uint32_t>(grad));
+        return bits;
+    };
+    auto check = [&](auto&& f) {
+        std::vector<uint32_t> parts;
+        for (int64_t i = 0; i < n; i += small)
+            for (uint32_t grad : gradients(ops::slice(x, {.items = {0, i, i + small, 1, 0}}), f))
+                parts.push_back(grad);
+        EXPECT_EQ(gradients(x, f), parts);
+    };
+    check([](auto& x) { return ops::hswish(x); });
+    check([](auto& x) { return ops::silu(x); });
+    check([](auto& x) { return ops::tanh(x); });
+    check([](auto& x) { return ops::softplus(x); });
+    check([](auto& x) { return ops::relu(x); });
+    check([&](auto& x) { return ops::pow(x, half); });
+    check([&](auto& x) { return ops::div(half, x); });
+    check([](auto& x) { return ops::mul(x, x); });
+    check([](auto& x) {
+        return ops::reshape(ops::softmax(ops::reshape(x, {.shape = {-1, 50}})), {.shape = {-1}});
+    });
+}
+
+TEST(Tape, GivesSecondDerivativesOfLargeTensors) {
+    Tensor values = vector_of(std::vector<float>(5000, 2));
+    Tape outer;
+    Tensor x = outer.attach(values);
+    outer.start();
+    Tape inner;
+    Tensor attached = inner.attach(x);
+    inner.start();
+    Tensor y = ops::mul(ops::square(attached), attached);
+    Tensor first = inner.backward({&y, 1}, {})[0];
+    EXPECT_EQ(values_of(first), std::vector<float>(5000, 12));
+    EXPECT_EQ(values_of(outer.backward({&first, 1}, {})[0]), std::vector<float>(5000, 12));
 }
 
 TEST(Tape, ReusesMarksOfDestroyedTapes) {

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/eager/fused_gradients.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "libmge/graph/builder.h"
+#include "libmge/op/apply.h"
+#include "libmge/passes/pass.h"
+
+namespace mge {
+namespace {
+
+constexpr size_t bytes_worth_fusing = 16 << 10;
+constexpr size_t most_inputs = 16;
+constexpr size_t max_rules = 4096;  // the cache is cleared beyond this
+
+// The rule for tensors of these specs.
+struct Rule {
+    const OpInfo* op;
+    std::shared_ptr<const void> params;
+    TensorSpecs specs;
+    std::vector<bool> needed;
+    Graph graph;                  // without outputs if fusion does not shorten it
+    std::vector<size_t> results;  // per output of the graph: the input of which it is the gradient
+};
+
+bool may_be_fused(const GradientArguments& a) {
+    if (&current_interpreter() != &eager_interpreter() || a.op.traits.effect || a.op.traits.control)
+        return false;
+    if (a.inputs.size() > most_inputs || !a.outputs[0] || !a.outputs[0].shape().is_known() ||
+        a.outputs[0].spec().bytes() < bytes_worth_fusing)
+        return false;
+    for (size_t i = 0; i < a.inputs.size(); ++i)
+        if (input_info(a.op, i).kind == InputKind::host) return false;
+    auto is_on_host = [](const Tensor& tensor) {
+        return !tensor || (!tensor.is_symbolic() && tensor.shape().is_known() && tensor.device().is_host());
+    };
+    for (auto tensors : {a.inputs, a.outputs, a.output_grads})
+        if (!std::ranges::all_of(tensors, is_on_host)) return false;
+    return true;
+}
+
+// Inputs, outputs and gradients of outputs, null ones included.
+Tensors operands_of(const GradientArguments& a) {
+    Tensors all(a.inputs.begin(), a.inputs.end());
+    all.insert(all.end(), a.outputs.begin(), a.outputs.end());
+    all.insert(all.end(), a.output_grads.begin(), a.output_grads.end());
+    return all;
+}
+
+// Sets graph and results.
+void fuse(Rule& rule, const GradientArguments& a, const Tensors& operands) try {
+    GraphBuilder builder;
+    Tensors symbols;
+    for (auto& operand : operands)
+        symbols.push_back(operand ? builder.input(operand.spec(), {}, operand.device()) : Tensor());
+    std::span<const Tensor> x = std::span(symbols).first(a.inputs.size());
+    std::span<const Tensor> y = std::span(symbols).subspan(x.size(), a.outputs.size());
+    std::span<const Tensor> dy = std::span(symbols).subspan(x.size() + y.size());
+    InterpreterScope scope(builder);
+    const Tensors grads = a.op.gradient({a.op, a.params, x, y, dy, a.needed});
+    Tensors outputs;
+    for (size_t i = 0; i < grads.size(); ++i) {
+        if (!grads[i]) continue;
+        rule.results.push_back(i);
+        outputs.push_back(grads[i]);
+    }
+    builder.set_outputs(outputs);
+    const PassOptions options;
+    const Graph plain = remove_dead_nodes(builder.take(), options);
+    Graph fused = fuse_elementwise(plain, options);
+    if (fused.nodes().size() < plain.nodes().size()) rule.graph = std::move(fused);
+} catch (const Error&) {
+    // The rule will report it.
+}
+
+uint64_t hash_of(const GradientArguments& a, const TensorSpecs& specs) {
+    uint64_t hash = hash_mix(reinterpret_cast<uintptr_t>(&a.op), a.op.params.hash(a.params));
+    for (bool is_needed : a.needed) hash = hash_mix(hash, is_needed);
+    for (auto& spec : specs) {
+        hash = hash_mix(hash, uint64_t(spec.dtype));
+        for (int64_t extent : spec.shape.dims()) hash = hash_mix(hash, uint64_t(extent));
+    }
+    return hash;
+}
+
+const Rule& find_rule(const GradientArguments& a, const Tensors& operands) {
+    thread_local std::unordered_multimap<uint64_t, Rule> known;
+    TensorSpecs specs = specs_of(operands);
+    const uint64_t hash = hash_of(a, specs);
+    auto [begin, end] = known.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+        const Rule& rule = it->second;
+        if (rule.op == &a.op && rule.specs == specs && std::ranges::equal(rule.needed, a.needed) &&
+            a.op.params.equal(rule.params.get(), a.params))
+            return rule;
+    }
+    if (known.size() >= max_rules) known.clear();
+    Rule rule{&a.op, a.op.params.copy(a.params), std::move(specs), {a.needed.begin(), a.needed.end()}, {},
+              {}};
+    fuse(rule, a, operands);
+    return known.emplace(hash, std::move(rule))->second;
+}
+
+// Frees each intermediate value after its last use.
+Tensors run_rule(const Rule& rule, const Tensors& operands, size_t count) {
+    const Graph& graph = rule.graph;
+    Tensors values(graph.values().size());
+    std::vector<int> uses = graph.use_counts();
+    auto input = graph.inputs().begin();
+    for (auto& operand : operands)
+        if (operand) values[size_t(*input++)] = operand;
+    for (size_t i = 0; i < values.size(); ++i)
+        if (auto& constant = graph.value(ValueId(i)).constant) values[i] = constant;
+    for (auto& node : graph.nodes()) {
+        Tensors inputs;
+        for (ValueId id : node.inputs) inputs.push_back(id == no_value ? Tensor() : values[size_t(id)]);
+        Tensors outputs = apply(*node.op, node.params.get(), inputs);
+        for (size_t i = 0; i < outputs.size(); ++i) values[size_t(node.outputs[i])] = std::move(outputs[i]);
+        for (ValueId id : node.inputs)
+            if (id != no_value && --uses[size_t(id)] == 0) values[size_t(id)] = {};
+    }
+    Tensors grads(count);
+    for (size_t i = 0; i < rule.results.size(); ++i)
+        grads[rule.results[i]] = values[size_t(graph.outputs()[i])];
+    return grads;
+}
+
+}  // namespace
+
+std::optional<Tensors> fused_gradients(const GradientArguments& arguments) {
+    if (!may_be_fused(arguments)) return std::nullopt;
+    const Tensors operands = operands_of(arguments);
+    const Rule& rule = find_rule(arguments, operands);
+    if (rule.graph.outputs().empty()) return std::nullopt;
+    return run_rule(rule, operands, arguments.inputs.size());
+}
+
+}  // namespace mge
