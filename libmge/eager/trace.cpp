@@ -67,8 +67,8 @@ void Trace::begin(std::span<const Tensor> arguments, std::shared_ptr<StepObserve
     running_ = true;
     running_trace = this;
     outer_ = exchange_base_interpreter(this);
-    // Later calls may pass one tensor twice, or by keyword what the recorded call passed by position: arguments
-    // are identified at their first use then. A graph of constants has fixed arguments.
+    // Later calls may pass one tensor twice, or by keyword what the recorded call passed by position:
+    // arguments are identified at their first use then. A graph of constants has fixed arguments.
     if (recorded_ && !options_.capture_as_const) return;
     for (size_t i = 0; i < arguments.size(); ++i) {
         if (!recorded_) {
