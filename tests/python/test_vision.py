@@ -51,6 +51,14 @@ def test_deformable_without_offsets_is_a_convolution():
     np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("even", [2, 4])
+def test_correlated_patches_of_an_even_size_are_those_of_the_odd_size_below(even):
+    a, b = (Tensor(np.random.rand(1, 2, 9, 8).astype("float32")) for _ in range(2))
+    for moves in ({}, {"max_displacement": 2, "stride1": 2, "stride2": 2, "pad_size": 2}):
+        found, wanted = (F.vision.correlation(a, b, n, **moves).numpy() for n in (even, even - 1))
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_local_conv_with_equal_weights_is_a_convolution():
     x, w = randn(2, 4, 5, 6), randn(2, 3, 2, 3, 3)
     want = F.conv2d(x, w, padding=1, groups=2)

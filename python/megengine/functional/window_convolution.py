@@ -263,7 +263,8 @@ def correlation(
     Args:
         data1: (N, C, H, W).
         data2: of that shape.
-        kernel_size: odd size of the patches.
+        kernel_size: size of the patches; an even one counts as the odd one below it, as in
+            MegEngine, because patches reach equally far to each side.
         max_displacement: largest displacement along each axis, in pixels.
         stride1: step of the patches in ``data1``.
         stride2: step of the displacements.
@@ -285,6 +286,7 @@ def correlation(
     at_least("correlation", 1, kernel_size=kernel_size, stride1=stride1, stride2=stride2)
     at_least("correlation", 0, max_displacement=max_displacement, pad_size=pad_size)
     of_rank("correlation", 4, data1=data1, data2=data2)
+    kernel_size -= 1 - kernel_size % 2
     margins = [0, 0, pad_size, pad_size]
     first = _mge.ops.pad(data1, before=margins, after=margins)
     second = _mge.ops.pad(data2, before=margins, after=margins)

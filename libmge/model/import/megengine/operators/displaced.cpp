@@ -104,6 +104,7 @@ Tensors import_correlation(const Site& site) {
     int64_t reach = p.max_displacement(), step = p.stride2(), margin = p.pad_size(), size = p.kernel_size();
     if (!step || !size || !p.stride1() || reach > largest || margin > largest || size > largest)
         invalid("displacements up to ", reach, " in steps of ", step, ", patches of ", size);
+    size -= 1 - size % 2;  // patches reach equally far to each side
     int64_t around = reach / step;
     if ((2 * around + 1) * (2 * around + 1) > most_displacements)
         unsupported("more than ", most_displacements, " displacements");
