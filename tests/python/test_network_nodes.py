@@ -494,3 +494,12 @@ def test_inputs_have_the_order_of_megengine(function, order):
     assert names(owner.inputs) == order
     owner.inputs = owner.inputs
     assert names(owner.inputs) == order
+
+
+def test_lists_of_variables_find_theirs():
+    net = Network()
+    x, y = (net.make_input_node((2,), "float32", name=name) for name in "xy")
+    assert x in [y, x] and x not in [y] and [y, x].index(x) == 1 and (y, x) != (x, y)
+    for unknown in (x == 1, x != y, x):
+        with pytest.raises(RuntimeError, match="known only when its graph runs"):
+            bool(unknown)

@@ -192,6 +192,25 @@ class VarNode(NetworkNode, Tensor):
             "a VarNode is a part of a graph and cannot be copied alone: dump the Network"
         )
 
+    def __bool__(self) -> bool:
+        try:
+            return super().__bool__()
+        except RuntimeError:
+            compared = self.owner.inputs if self._is_comparison() else []
+            if not compared:
+                raise
+            # `in` and `index` of lists ask whether two variables are one.
+            return compared[0] is compared[1]
+
+    def _is_comparison(self) -> bool:
+        """Whether it is ``a == b`` of two variables that are not constants."""
+        op = self.owner
+        return (
+            op.graph_type == "Elemwise"
+            and op.params["mode"] == "EQ"
+            and not any(v.owner.graph_type == "ImmutableTensor" for v in op.inputs)
+        )
+
     def __repr__(self) -> str:
         return f"VarNode:{self.name}"
 
