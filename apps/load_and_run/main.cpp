@@ -88,8 +88,11 @@ constexpr std::array stages{
 
 // The stages of one run of a sweep.
 constexpr std::array sweep_stages{
-    Stage{"load operators", load_libraries}, Stage{"choose device and threads", choose_device},
-    Stage{"open the checks", open_checks},   Stage{"load the model and its inputs", load_model},
+    Stage{"load operators", load_libraries},
+    Stage{"require a device", require_device},
+    Stage{"choose device and threads", choose_device},
+    Stage{"open the checks", open_checks},
+    Stage{"load the model and its inputs", load_model},
     Stage{"run the tests", run_tests},
 };
 

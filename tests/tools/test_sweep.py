@@ -140,6 +140,8 @@ def test_a_failure_is_in_its_row_and_the_others_run(run_tool, small_model, tmp_p
         (["--threads", "1,2", "--profile", "p.json"], "[--profile] acts on one run"),
         (["--threads", "1,2", "--compare", "x.npz"], "[--compare] acts on one run"),
         (["--format", "md", "--dump-outputs", "x.npz"], "[--dump-outputs] acts on one run"),
+        (["--threads", "1,2", "--reproducible"], "[--reproducible] acts on one run"),
+        (["--format", "csv", "--percentile", "75"], "[--percentile] acts on one run"),
         (["--format", "csv", "--json", "-"], "cannot both go to stdout"),
         (["--format", "xml"], "is not one of md,csv,jsonl,sql"),
         (["--batch=1-1000", "--threads=1-100"], "the sweep has 100000 runs"),
@@ -156,3 +158,11 @@ def test_misuse(run_tool, small_model, flags, message):
 def test_a_sweep_needs_a_model(run_tool):
     ran = run_tool("load_and_run", "--format=md", json=False)
     assert ran.code == 2 and "a model is missing" in ran.err
+
+
+def test_a_missing_device_fails_every_row(run_tool, small_model):
+    flags = ["--threads", "1,2", "--iter=1", "--require-device", "gpu7"]
+    ran = run_tool("load_and_run", small_model, *flags)
+    assert ran.code == 4, ran.err
+    rows = ran.result["sweep"]["rows"]
+    assert len(rows) == 2 and all("[--require-device]" in row["error"] for row in rows)
