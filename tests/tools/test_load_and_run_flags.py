@@ -188,6 +188,9 @@ def test_outputs_in_memory_of_the_tool_and_further_shapes(run_tool, small_model)
 def test_companions(run_tool, small_model, tmp_path):
     result = run_tool("load_and_run", small_model, "--record-comp-seq2", "--no-sanity-check").result
     assert result["options"]["comp_node_seq_record_level"] == 2
+    flags = ["--record-comp-seq", "--record-comp-seq2", "--no-sanity-check"]
+    result = run_tool("load_and_run", small_model, *flags).result
+    assert result["options"]["comp_node_seq_record_level"] == 2
     result = run_tool(
         "load_and_run", small_model, "--fast-run", "--fast-run-shared-batch-size=4"
     ).result

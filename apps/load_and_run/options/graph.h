@@ -24,7 +24,7 @@ struct GraphOptions {
     bool record_comp_seq = false, record_comp_seq2 = false;
     bool disable_mem_opt = false;
 
-    int record_level() const { return record_comp_seq ? 1 : record_comp_seq2 ? 2 : 0; }
+    int record_level() const { return record_comp_seq2 ? 2 : record_comp_seq ? 1 : 0; }
 };
 
 void add(CLI::App& app, GraphOptions& options);
