@@ -141,12 +141,15 @@ private:
         candidate.options = plain_;
         for (auto& change : set) change.apply(candidate.options);
         auto* known = known_.find(flags_of(set));
-        if (known && known->state != "ok") {
+        // The outputs of the plain set are the reference, so its errors are those of the tool.
+        bool is_plain = set.empty();
+        if (known && known->state != "ok" && !is_plain) {
             candidate.state = known->state;
         } else {
             try {
                 prepare(candidate);
             } catch (const Error& e) {
+                if (is_plain) throw;
                 candidate.state = text("rejected: ", e.what());
             }
         }

@@ -81,9 +81,11 @@ void PlanWriter::add(const Graph& model, const CompileOptions& options, const Pr
                {"weight_bits", options.weight_bits},
                {"reproducible", options.select.reproducible},
                {"steps", steps}};
-    for (auto& known : programs_)
-        if (Json::parse(known)["inputs"] == inputs) return;
-    programs_.push_back(entry.dump(-1, ' ', false, Json::error_handler_t::replace));
+    std::string written = entry.dump(-1, ' ', false, Json::error_handler_t::replace);
+    auto is_for_inputs = [&](auto& known) { return Json::parse(known)["inputs"] == inputs; };
+    auto known = std::ranges::find_if(programs_, is_for_inputs);
+    if (known == programs_.end()) return programs_.push_back(std::move(written));
+    *known = std::move(written);
 }
 
 void PlanWriter::write(const std::string& path, const cli::Invocation& invocation) const {

@@ -14,6 +14,7 @@ namespace mge::load_and_run {
 // A plan has one program per set of input shapes.
 class PlanWriter {
 public:
+    // Replaces an earlier program for the same inputs: --fitting compiles several, the winner last.
     void add(const Graph& model, const CompileOptions& options, const Program& program);
     void write(const std::string& path, const cli::Invocation& invocation) const;
 
