@@ -151,6 +151,8 @@ class TestCompare:
             ("--compare-with", "magic"),
             ("--compare-with", "layout=abc"),
             ("--first-diff",),
+            ("--first-diff", "--compare-with", "reference", "--dump-outputs", "x.npz"),
+            ("--first-diff", "--compare-with", "reference", "--check-finite"),
             ("--metric", "l3", "--compare-with", "reference"),
         ],
     )

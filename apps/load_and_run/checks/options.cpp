@@ -14,6 +14,29 @@
 namespace mge::load_and_run {
 namespace {
 
+// Options that act on runs of the whole program.
+constexpr const char* for_whole_runs[] = {"--baseline",
+                                          "--bin-io-dump",
+                                          "--bin-out-dump",
+                                          "--check-dispatch",
+                                          "--check-finite",
+                                          "--check-var-value",
+                                          "--dump-outputs",
+                                          "--fitting",
+                                          "--get-static-mem-info",
+                                          "--io-dump",
+                                          "--io-dump-stderr",
+                                          "--io-dump-stdout",
+                                          "--layout-transform-dump",
+                                          "--memory-timeline",
+                                          "--model-dump",
+                                          "--packed-model-dump",
+                                          "--profile",
+                                          "--profile-host",
+                                          "--range",
+                                          "--round-robin",
+                                          "--save-plan"};
+
 [[noreturn]] void fail(const char* option, const std::string& what) { throw_value_error(option, what); }
 
 void add_accuracy(CLI::App& app, CheckOptions& o) {
@@ -136,6 +159,13 @@ void check(const CheckOptions& o) {
     mge::check(compile_variant(o.compare_with, CompileOptions()));
     if (!o.check_var_value.empty()) parse_repetition(o.check_var_value);
     o.memory_limit();
+}
+
+void check_walk(const CLI::App& app, const CheckOptions& o) {
+    if (!o.first_diff) return;
+    for (auto* name : for_whole_runs)
+        if (app.get_option(name)->count() > 0)
+            fail(name, "acts on runs of the whole program; --first-diff runs one operator after the other");
 }
 
 Tolerance CheckOptions::tolerance() const {

@@ -44,6 +44,8 @@ struct CheckOptions {
 
 void add(CLI::App& app, CheckOptions& options);
 void check(const CheckOptions& options);
+// With --first-diff: refuses options of `app` that need a run of the whole program.
+void check_walk(const CLI::App& app, const CheckOptions& options);
 
 // "N[:start]" of --check-var-value.
 struct Repetition {

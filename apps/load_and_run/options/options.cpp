@@ -100,6 +100,7 @@ Options parse_options(cli::Invocation& invocation) {
     app.parse();
     check_sweep(app.root(), options.sweep);
     check_hint(app.root(), options.hint);
+    check_walk(app.root(), options.checks);
     take_single_values(options);
     for_each_group(options, [](const char*, auto& group) { check(group); });
     auto& run = options.run;
