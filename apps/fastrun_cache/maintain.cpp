@@ -79,7 +79,10 @@ std::vector<CacheRow> beyond_the_fastest(const std::vector<CacheRow>& rows, int 
 }
 
 std::vector<CacheRow> rows_to_prune(const PruneJob& job, FastrunCache& cache) {
-    auto rows = job.filter.select(cache.rows());
+    auto rows = cache.rows();
+    // The fastest of all rows, not of those that meet the other criteria.
+    if (job.keep_fastest) rows = beyond_the_fastest(rows, job.keep_fastest);
+    rows = job.filter.select(std::move(rows));
     if (job.older_than_days >= 0) {
         auto limit = int64_t(std::time(nullptr)) - int64_t(job.older_than_days * 86400);
         std::erase_if(rows, [=](auto& row) { return row.measured_at > limit; });
@@ -90,7 +93,7 @@ std::vector<CacheRow> rows_to_prune(const PruneJob& job, FastrunCache& cache) {
         });
     if (job.damaged) std::erase_if(rows, [](auto& row) { return row.is_intact; });
     if (job.doubtful) std::erase_if(rows, [](auto& row) { return row.measured.doubts == 0; });
-    return job.keep_fastest ? beyond_the_fastest(rows, job.keep_fastest) : rows;
+    return rows;
 }
 
 int prune(const cli::Invocation& invocation, const PruneJob& job) {

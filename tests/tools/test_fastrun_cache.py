@@ -355,6 +355,21 @@ def test_prune_criteria(run_tool, cache):
     assert run_tool(TOOL, "prune", cache, "--problem", ".").result["rows"] == 0
 
 
+def test_the_fastest_kept_is_that_of_all_rows(run_tool, tmp_path):
+    source, path = tmp_path / "rows.json", tmp_path / "imported.sqlite"
+    row = {"machine": "m", "problem": "p", "workspace": 0, "attributes": []}
+    now = int(time.time())
+    rows = [
+        row | {"algorithm": name, "milliseconds": milliseconds, "measured_at": second}
+        for name, milliseconds, second in (("new", 1, now), ("old", 2, 1), ("older", 3, 0))
+    ]
+    source.write_text(json.dumps({"format": "mge-fastrun-cache", "version": 1, "rows": rows}))
+    assert run_tool(TOOL, "import", path, source).code == 0
+    flags = ("--older-than", "30", "--keep-fastest", "1", "--dry-run")
+    removed = run_tool(TOOL, "prune", path, *flags).result["removed"]
+    assert [row["algorithm"] for row in removed] == ["old", "older"]
+
+
 def test_merge(run_tool, small_model, cache, tmp_path):
     other, out = tmp_path / "other.sqlite", tmp_path / "out.sqlite"
     assert run_tool(TOOL, "build", other, small_model, "--threads", "1", "--batch", "9").code == 0
