@@ -35,10 +35,11 @@ int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
         throw cli::UsageError(
             text("'", job.out, "' exists; files encrypted with it could never be opened again"),
             "choose another name, or give --force");
-    // The user did not name the target of a link, so the link itself is replaced, and one that appears
-    // meanwhile is not followed. Following a dangling link is safe: no file can be lost.
+    // The user did not name the file behind a link, so the link itself is replaced, and one that appears
+    // meanwhile is not followed. Following other links is safe: no file can be lost.
     std::error_code unknown;
-    bool is_link = std::filesystem::is_symlink(job.out, unknown) && std::filesystem::exists(job.out, unknown);
+    bool is_link =
+        std::filesystem::is_symlink(job.out, unknown) && std::filesystem::is_regular_file(job.out, unknown);
     if (is_link) std::filesystem::remove(job.out, unknown);
     SecretBytes key(find_cipher(job.cipher)->key_bytes.front());
     fill_random(key.span());

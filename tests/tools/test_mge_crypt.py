@@ -194,6 +194,15 @@ def test_keygen(crypt, files):
     assert done.code == 0 and (files / "opened").read_bytes() == DATA
 
 
+def test_keygen_keeps_links_to_folders_and_devices(crypt, files):
+    (files / "folder").mkdir()
+    for target, code in (("folder", 2), ("/dev/null", 0)):
+        (files / "link").symlink_to(target)
+        assert crypt("keygen", "link").code == code, target
+        assert os.readlink(files / "link") == target
+        (files / "link").unlink()
+
+
 def test_usage(crypt, files, sealed):
     assert crypt("decrypt", "missing", "opened", "--key-file", "key").code == 2
     assert crypt("decrypt", "sealed", "opened", "--key-file", "missing").code == 2
