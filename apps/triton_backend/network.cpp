@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -65,13 +66,17 @@ std::vector<uint8_t> read_key(const std::string& path) {
     throw std::runtime_error(path + " is not a key of 64 hexadecimal digits");
 }
 
+// Lite keeps one key and one cache for the process, and the server loads several models at once.
+std::mutex loading;
+
+void give_key(const std::string& path) {
+    const std::vector<uint8_t> key = read_key(path);
+    check(LITE_update_decryption_or_key(Cipher, nullptr, key.data(), key.size()));
+}
+
 LiteNetwork make_network(const LoadOptions& options) {
     LiteConfig config = *default_config();
-    if (!options.key_file.empty()) {
-        const std::vector<uint8_t> key = read_key(options.key_file);
-        check(LITE_update_decryption_or_key(Cipher, nullptr, key.data(), key.size()));
-        config.bare_model_cryption_name = Cipher;
-    }
+    if (!options.key_file.empty()) config.bare_model_cryption_name = Cipher;
     LiteNetwork network = nullptr;
     check(LITE_make_network_config(&network, config));
     return network;
@@ -108,6 +113,8 @@ void Network::Destroy::operator()(void* network) const { LITE_destroy_network(ne
 Network::Network(const LoadOptions& options) : network_(make_network(options)) {
     if (options.threads > 0)
         check(LITE_set_cpu_threads_number(network_.get(), static_cast<size_t>(options.threads)));
+    const std::lock_guard lock(loading);
+    if (!options.key_file.empty()) give_key(options.key_file);
     if (!options.fast_run_cache.empty()) check(LITE_set_persistent_cache(options.fast_run_cache.c_str(), 1));
     check(LITE_load_model_from_path(network_.get(), options.path.c_str()));
     if (!options.fast_run_cache.empty())
