@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "apps/cli/files/model_file.h"
 #include "apps/cli/options/numbers.h"
@@ -74,12 +75,29 @@ void write_html(const cli::Invocation& invocation, const GraphOptions& options, 
     print_folds(std::cout, page);
 }
 
+// Refuses options that no output would show.
+void check(const GraphOptions& options) {
+    if (options.output.empty() && !options.format.empty())
+        throw cli::UsageError("--format is that of a file besides --html, but none is named",
+                              "name the file, or omit --format");
+    std::string format = options.output.empty() ? "" : format_of(options);
+    if (format == "dot" || format == "svg") return;
+    auto& picture = options.picture;
+    for (auto& [is_given, flag] : {std::pair(picture.constants, "--constants"),
+                                   {picture.params, "--params"},
+                                   {!picture.around.empty(), "--around"}})
+        if (is_given)
+            throw cli::UsageError(text(flag, " changes pictures in DOT and SVG, but none is written"),
+                                  "write one of these, or omit it");
+}
+
 int run(GraphOptions options, const cli::Invocation& invocation) {
     if (options.html.empty() && !options.profile.empty())
         throw cli::UsageError("--profile needs --html", "give --html FILE");
     if (options.profile.empty() && !options.profile_page.empty())
         throw cli::UsageError("--profile-page needs --profile", "give the profile as well");
     if (options.output.empty() && options.html.empty()) options.output = "-";
+    check(options);
     Model model = options.input.read();
     note_origins(model.graph);
     cli::Json report{{"input", options.input.path}, {"operators", model.graph.nodes().size()}};

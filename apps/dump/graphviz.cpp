@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -21,7 +22,8 @@ namespace {
 using File = std::unique_ptr<FILE, int (*)(FILE*)>;
 File temporary() {
     File file(std::tmpfile(), std::fclose);
-    if (!file) throw UserError("no temporary file can be made; set TMPDIR to a folder that can be written");
+    if (!file)
+        throw UserError(text("no temporary file can be made in ", P_tmpdir, ": ", std::strerror(errno)));
     return file;
 }
 

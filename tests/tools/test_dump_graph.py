@@ -66,6 +66,17 @@ def test_graph_around_a_node(run_tool, image_model):
     assert ran.code == 2 and "nobody" in ran.err
 
 
+def test_flags_that_no_output_would_show(run_tool, image_model, tmp_path):
+    page = ("--html", tmp_path / "g.html")
+    for flag in (["--constants"], ["--params"], ["--around", "prob"]):
+        for outputs in (page, ("--format", "text"), ("--format", "json")):
+            ran = run_tool(TOOL, "graph", image_model, *outputs, *flag)
+            assert ran.code == 2 and f"{flag[0]} changes pictures" in ran.err
+        assert run_tool(TOOL, "graph", image_model, tmp_path / "g.dot", *page, *flag).code == 0
+    ran = run_tool(TOOL, "graph", image_model, *page, "--format", "dot")
+    assert ran.code == 2 and "--format" in ran.err
+
+
 @pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")
 def test_svg(run_tool, image_model, tmp_path):
     assert run_tool(TOOL, "graph", image_model, tmp_path / "g.svg").code == 0
