@@ -197,8 +197,9 @@ def test_pixels_and_channels_last(run_tool, write_model, pictures):
     flags = ("--images", folder, "--labels", folder / "labels.txt")
     first, second = (evaluated(run_tool, m, *flags).result["evaluated"][0] for m in (pixels, plain))
     assert (first["top1"], first["top5"]) == (second["top1"], second["top5"])
-    ran = run_tool(TOOL, "evaluate", pixels, *flags, "--mean", "0.5", json=False)
-    assert ran.code == 2 and "[--mean] has no effect" in ran.err
+    for option in ("--mean", "--std", "--divide-by"):
+        ran = run_tool(TOOL, "evaluate", pixels, *flags, option, "0.5", json=False)
+        assert ran.code == 2 and f"[{option}] has no effect" in ran.err
 
 
 @pytest.mark.parametrize(

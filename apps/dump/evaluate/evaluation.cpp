@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "apps/cli/files/image_file.h"
 #include "apps/cli/options/batch_size.h"
@@ -109,9 +110,13 @@ private:
 };
 
 void check_input(const TensorSpec& input, const Preprocessing& how) {
-    if (input.dtype == DType::u8 && (!how.mean.empty() || !how.deviation.empty()))
-        throw_value_error("--mean",
-                          "has no effect: the model takes pixels (uint8) and normalises them itself");
+    const Preprocessing plain;
+    for (auto& [is_given, option] : {std::pair(!how.mean.empty(), "--mean"),
+                                     {!how.deviation.empty(), "--std"},
+                                     {how.divisor != plain.divisor, "--divide-by"}})
+        if (is_given && input.dtype == DType::u8)
+            throw_value_error(option,
+                              "has no effect: the model takes pixels (uint8) and normalises them itself");
     if (input.dtype != DType::u8 && !is_float(input.dtype))
         refuse_model(text("takes ", input.dtype, ", expected real numbers or uint8"));
 }
