@@ -12,13 +12,13 @@ import math
 import warnings
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _mge
 from .core import complex_numbers, quantised
-from .core.hints import with_hints
+from .core.hints import hint_for, with_hints
 from .core.printing import printing
 from .core.tensor import indexing, shaping
 from .core.tensor.dtype import checked_dtype, is_bfloat16, is_complex, is_quantize
@@ -86,14 +86,16 @@ class Tensor(_mge.Tensor):
             self._qparams = create_qparams()
         return self._qparams
 
-    @property
-    def requires_grad(self):
-        """Not available: see ``megengine.autodiff.GradManager``."""
+    def _requires_grad(self, value):
         raise AttributeError("Tensor has no requires_grad; attach it to an autodiff.GradManager")
 
-    @requires_grad.setter
-    def requires_grad(self, value):
-        raise AttributeError("Tensor has no requires_grad; attach it to an autodiff.GradManager")
+    requires_grad = property(None, _requires_grad)
+
+    if not TYPE_CHECKING:  # a checker of types would accept any name
+
+        def __getattr__(self, name):
+            hint = hint_for("megengine.Tensor", name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __setitem__(self, index, value):
         indexing.setitem(self, index, value)

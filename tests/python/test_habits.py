@@ -71,6 +71,9 @@ def test_hints_leave_signatures_as_they_are():
         (M, "CrossEntropyLoss", "F.loss.cross_entropy"),
         (mge, "no_grad", "autodiff.no_grad"),
         (mge, "from_numpy", "Tensor(array)"),
+        (Tensor([1.0]), "view", "reshape"),
+        (Tensor([1.0]), "argmax", "F.argmax"),
+        (Tensor([1.0]), "requires_grad", "autodiff.GradManager().attach(x)"),
     ],
 )
 def test_names_of_pytorch_get_a_hint(owner, name, way):

@@ -43,6 +43,31 @@ _NAMES = {
         "randn": "random.normal",
         "randperm": "random.permutation",
     },
+    "megengine.Tensor": {
+        **_FUNCTIONS,
+        **{
+            name: f"F.{name}"
+            for name in (
+                "abs argmax argmin argsort broadcast_to ceil clip concat copy cumsum exp"
+                " expand_dims floor gather log matmul norm relu repeat round scatter sigmoid sign"
+                " softmax sort split sqrt squeeze std tanh tile topk var where"
+            ).split()
+        },
+        **{name: f'astype("{name}32")' for name in ("float", "int")},
+        "backward": "GradManager.backward",
+        "clone": "F.copy",
+        "cpu": 'to("cpux")',
+        "cuda": 'to("gpux")',
+        "data": "detach()",
+        "dim": "ndim",
+        "expand": "F.broadcast_to",
+        "half": 'astype("float16")',
+        "long": 'astype("int32")',
+        "numel": "size",
+        "permute": "transpose",
+        "requires_grad": "autodiff.GradManager().attach(x)",
+        "view": "reshape",
+    },
     "megengine.functional": _FUNCTIONS,
     "megengine.functional.nn": _FUNCTIONS,
     "megengine.module": {
@@ -65,7 +90,7 @@ def hint_for(module: str, name: str) -> str:
     """A hint for the error message about a name that a module lacks; empty for an unknown name.
 
     Args:
-        module: name of the module.
+        module: name of the module, or ``"megengine.Tensor"``.
         name: the missing name.
     """
     way = _NAMES.get(module, {}).get(name)
