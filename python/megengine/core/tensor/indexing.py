@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import index
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ... import _mge
 from ..annotations import Tensor
 from ..complex_numbers import set_parts
 from ..nesting import array_of
-from ..operands import beside, brief
+from ..operands import beside
 from ..quantised import converted
 from ..tracing_state import is_recorded
 from .dtype import is_dtype_equal, is_integer
