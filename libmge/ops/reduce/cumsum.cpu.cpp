@@ -45,24 +45,35 @@ Total<T> value(T x) {
         return uint64_t(x);
 }
 
-template <class T>
-void scan_run(const T* x, T* y, int64_t length) {
-    Total<T> total = 0;  // in a register
-    for (int64_t i = 0; i < length; ++i) {
-        total += value(x[i]);
-        y[i] = result<T>(total);
-    }
+// Several contiguous runs side by side, because each addition waits for the one before.
+template <int runs, class T>
+void scan_runs(const T* x, T* y, int64_t length) {
+    std::array<Total<T>, runs> totals{};  // in registers
+    for (int64_t i = 0; i < length; ++i)
+        for (int run = 0; run < runs; ++run) {
+            Total<T>& total = totals[size_t(run)];
+            total += value(x[run * length + i]);
+            y[run * length + i] = result<T>(total);
+        }
 }
 
 template <class T>
 void scan_tile(const T* x, T* y, int64_t length, int64_t stride, int64_t n) {
-    if (stride == 1) return scan_run(x, y, length);
     std::array<Total<T>, tile> totals{};
     for (int64_t row = 0; row < length; ++row)
         for (int64_t i = 0; i < n; ++i) {
             totals[size_t(i)] += value(x[row * stride + i]);
             y[row * stride + i] = result<T>(totals[size_t(i)]);
         }
+}
+
+template <class T>
+void scan_all_runs(const T* x, T* y, int64_t length, int64_t begin, int64_t end) {
+    constexpr int together = 4;
+    int64_t run = begin;
+    for (; run + together <= end; run += together)
+        scan_runs<together>(x + run * length, y + run * length, length);
+    for (; run < end; ++run) scan_runs<1>(x + run * length, y + run * length, length);
 }
 
 void run_tiles(const Prepared& prepared, const Launch& launch) {
@@ -72,6 +83,8 @@ void run_tiles(const Prepared& prepared, const Launch& launch) {
         int64_t tiles = (s.inner + tile - 1) / tile;
         par_for(launch.threads, s.outer * tiles, std::max<int64_t>(1, parallel_grain / s.length),
                 [&](int64_t begin, int64_t end) {
+                    if (s.inner == 1)
+                        return scan_all_runs(launch.in<T>(0), launch.out<T>(0), s.length, begin, end);
                     for (int64_t unit = begin; unit < end; ++unit) {
                         int64_t column = unit % tiles * tile;
                         int64_t offset = unit / tiles * s.length * s.inner + column;

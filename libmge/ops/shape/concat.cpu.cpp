@@ -11,7 +11,7 @@ namespace {
 // --- rows: along an inner axis; short rows of the result are written as a whole ---
 
 // Limit of a row of the result; longer ones are copied from one input after the other as fast.
-constexpr int64_t most_row_bytes = 1 << 10;
+constexpr int64_t most_row_bytes = 1 << 14;
 
 int64_t joined_axis(const Problem& problem) {
     return normalize_axis(Concat::name, problem.as<Concat::Params>().axis, problem.outputs[0].shape.rank());

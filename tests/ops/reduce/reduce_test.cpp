@@ -147,7 +147,8 @@ TEST(ArgExtreme, FirstAmongEquals) {
 }
 
 TEST(Cumsum, AlongEachAxis) {
-    for (Shape shape : {Shape{1}, Shape{37}, Shape{3, 31}, Shape{2, 9, 300}, Shape{0, 3}, Shape{3, 0}})
+    for (Shape shape :
+         {Shape{1}, Shape{37}, Shape{3, 31}, Shape{2, 9, 300}, Shape{9, 12}, Shape{0, 3}, Shape{3, 0}})
         for (int axis = 0; axis < shape.rank(); ++axis)
             check_op<ops::Cumsum>({.axis = axis}, {{.shape = shape}},
                                   {.dtypes = number_types, .reduction = shape.rank() ? shape[axis] : 1});
