@@ -199,9 +199,9 @@ Graph joined_columns(std::initializer_list<int64_t> widths) {
     return record(specs, [](const Tensors& x) { return Tensors{ops::concat(TensorList(x), {.axis = 1})}; });
 }
 
-// 1024 bytes, in whole chunks of bytes or not.
+// 16 KiB, in whole chunks of bytes or not.
 TEST(Concat, JoinsRowsOfTheLargestSize) {
-    for (auto [first, second] : {std::pair(192, 64), std::pair(1, 255), std::pair(253, 3)}) {
+    for (auto [first, second] : {std::pair(3072, 1024), std::pair(1, 4095), std::pair(4093, 3)}) {
         check_op<ops::Concat>({.axis = 1}, {{.shape = {3, first}}, {.shape = {3, second}}},
                               {.gradient = false});
         EXPECT_EQ(Program::compile(joined_columns({first, second}), {})->steps()[0].algorithm, "rows");
