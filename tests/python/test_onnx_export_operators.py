@@ -200,6 +200,7 @@ CASES = (
         "broadcast_like": Case(lambda x, y: ops.broadcast_like(y, x), X, real(3, 1, 5)),
         "concat": Case(lambda x, y: F.concat([x, y, x], axis=2), X, X),
         "flip": Case(lambda x: ops.flip(x, axes=[1, -1]), X),
+        "roll": Case(lambda x: ops.roll(x, shifts=[3, -2], axes=[2, -1]), IMAGES),
         "pad": Case(lambda x: ops.pad(x, before=[0, 1, 0, 2], after=[0, 0, 3, 1], value=1.5), X),
         "pad_reflect": Case(
             lambda x: ops.pad(x, before=[0, 0, 2, 1], after=[0, 0, 1, 2], mode="reflect"), X

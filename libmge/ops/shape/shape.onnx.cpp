@@ -11,6 +11,7 @@
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/roll/roll.h"
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/wait_for.h"
@@ -105,6 +106,25 @@ Operands export_flatten(Site& s) {
     return {s.emit("Reshape", {s.in(0), is_one ? s.integers(target) : flat_shape(s)})};
 }
 
+Operands export_roll(Site& s) {
+    auto& p = s.params<ops::Roll>();
+    for (int64_t axis : p.axes)
+        if (!s.shapes.extent(s.out_id(), normalize_axis("roll", axis, s.out_rank())))
+            unsupported("the size of a rolled axis is open");
+    const IntList shifts = ops::roll_shifts(p, s.out().shape);
+    Operand x = s.in(0);
+    for (size_t axis = 0; axis < shifts.size(); ++axis) {
+        if (shifts[axis] == 0) continue;
+        auto one = [&](int64_t value) { return s.integers({value}); };
+        constexpr int64_t end = std::numeric_limits<int64_t>::max();
+        const Operand at = one(int64_t(axis)), cut = one(-shifts[axis]);
+        const Operand front = s.emit("Slice", {x, cut, one(end), at}),
+                      back = s.emit("Slice", {x, one(0), cut, at});
+        x = s.emit("Concat", {front, back}, {{"axis", int64_t(axis)}});
+    }
+    return {x};
+}
+
 Operands export_add_axis(Site& s) { return {s.unsqueeze(s.in(0), s.params<ops::AddAxis>().axes)}; }
 
 Operands export_remove_axis(Site& s) { return {s.squeeze(s.in(0), s.params<ops::RemoveAxis>().axes)}; }
@@ -147,6 +167,7 @@ ExportRows shape_rows() {
         {&ops::RemoveAxis::info, export_remove_axis, "Squeeze"},
         {&ops::Reshape::info, export_reshape, "Reshape"},
         {&ops::ReshapeLike::info, export_reshape_like, "Reshape"},
+        {&ops::Roll::info, export_roll, "Concat"},
         {&ops::ShapeOf::info, export_shape_of, "Shape"},
         {&ops::Split::info, export_split, "Split"},
         {&ops::Transpose::info, export_transpose, "Transpose"},

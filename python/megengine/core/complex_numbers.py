@@ -158,8 +158,8 @@ def _converted(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor
 
 _ON_EACH = (
     "add_axis broadcast_like broadcast_to concat cumsum flatten flip gather indexing_one_hot"
-    " indexing_set_one_hot mean pad remove_axis reshape reshape_like scatter set_slice set_take"
-    " slice split sum take transpose where"
+    " indexing_set_one_hot mean pad remove_axis reshape reshape_like roll scatter set_slice"
+    " set_take slice split sum take transpose where"
 ).split()
 
 _RULES = {

@@ -487,21 +487,27 @@ def roll(
         f"[roll] {counted(len(given), 'shift')} for {counted(len(axes), 'axis', 'axes')}"
     )
     shifts = [extent_argument(s, "roll", "shift") for s in given]
-    out = inp
-    for s, a in zip(shifts, axes, strict=True):
+    for a in axes:
         assert -inp.ndim <= a < inp.ndim, f"[roll] axis {a} is out of range for rank {inp.ndim}"
-        size = inp._tuple_shape[a]
+    # As in MegEngine, only shifts of 0 give the Tensor itself.
+    if not any(not isinstance(s, int) or s for s in shifts):
+        return inp
+    sizes = [inp._tuple_shape[a] for a in axes]
+    # A dumped net takes axes of other sizes, shorter ones than the shift too.
+    follows = extents_follow(inp)
+    if not follows and inp._quantised is None and all(isinstance(s, int) for s in shifts):
+        below = [s % max(size, 1) for s, size in zip(shifts, sizes, strict=True)]
+        return _mge.ops.roll(inp, shifts=below, axes=axes)
+    out = inp
+    for s, a, size in zip(shifts, axes, sizes, strict=True):
         if not size or (isinstance(s, int) and not s):
             continue
-        # A dumped net takes axes of other sizes, shorter ones than the shift too.
-        follows = extents_follow(inp)
         cut = -(s % (extent(inp, a % inp.ndim) if follows else size))
         if follows or cut:
             before = (slice(None),) * (a % inp.ndim)
             front, back = out[(*before, slice(cut, None))], out[(*before, slice(None, cut))]
             out = concat([front, back], a)
-    # As in MegEngine, only shifts of 0 give the Tensor itself.
-    return copy(inp) if out is inp and any(not isinstance(s, int) or s for s in shifts) else out
+    return copy(inp) if out is inp else out
 
 
 def diag(inp: Tensor, k: int = 0) -> Tensor:

@@ -295,6 +295,24 @@ TEST(Flip, ReversesAxes) {
     });
 }
 
+TEST(Roll, MovesElements) {
+    EXPECT_THAT(
+        values_of(ops::roll(make_tensor(DType::f32, {5}, {1, 2, 3, 4, 5}), {.shifts = {2}, .axes = {0}})),
+        ElementsAre(4, 5, 1, 2, 3));
+    check_op<ops::Roll>({.shifts = {2}, .axes = {-1}}, {{.shape = {3, 5}}}, {.dtypes = all_types});
+    check_op<ops::Roll>({.shifts = {-3, 40, 1}, .axes = {2, 0, -2}}, {{.shape = {3, 4, 33}}});
+    check_op<ops::Roll>({.shifts = {3, 2}, .axes = {1, 1}}, {{.shape = {2, 5}}});
+    check_op<ops::Roll>({.shifts = {7}, .axes = {0}}, {{.shape = {7, 2}}});
+    check_op<ops::Roll>({}, {{.shape = {3, 4}}});
+    check_op<ops::Roll>({.shifts = {1, 1}, .axes = {0, 1}}, {{.shape = {3, 0}}});
+    expect_user_error(ErrorClass::value, "[roll] 2 shifts for 1 axis", [] {
+        ops::roll(zeros({2, 2}), {.shifts = {1, 2}, .axes = {0}});
+    });
+    expect_user_error(ErrorClass::value, "[roll] axis 2 is out of range for rank 2", [] {
+        ops::roll(zeros({2, 2}), {.shifts = {1}, .axes = {2}});
+    });
+}
+
 TEST(Pad, FillsMargins) {
     check_op<ops::Pad>({.before = {1, 0}, .after = {0, 2}, .value = 1.5}, {{.shape = {3, 4}}},
                        {.dtypes = all_types});
