@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "apps/cli/output/table.h"
 #include "apps/cli/output/terminal.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
@@ -16,7 +17,7 @@ using Lines = std::vector<std::string>;
 using Cells = std::vector<Lines>;  // one row
 
 std::string format(const char* how, double value) {
-    char buffer[64];
+    char buffer[cli::longest_number];
     return {buffer, size_t(std::snprintf(buffer, sizeof buffer, how, value))};
 }
 

@@ -126,6 +126,21 @@ def test_names_are_cut_between_letters(run_tool, profile, tmp_path):
         assert style != "grid" or shown.count("ß") == 20 * len(content["steps"])
 
 
+def test_huge_counts_are_printed_in_full(run_tool, profile, tmp_path):
+    content = json.loads(profile[0].read_text())
+    for step in content["steps"]:
+        step["operations"] = 1e300
+    path = tmp_path / "huge.json"
+    path.write_text(json.dumps(content))
+    for style in ("table", "grid"):
+        shown = run_tool("mge-profile", "show", path, f"--style={style}").out
+        assert re.search(r"1\d{285}\.\d\d", shown) and "\\x" not in shown, style
+    out = tmp_path / "megengine.json"
+    assert run_tool("mge-profile", "export", path, "--megengine", out).code == 0
+    footprints = json.loads(out.read_text())["profiler"]["opr_footprint"].values()
+    assert {footprint["computation"] for footprint in footprints} == {2**62}
+
+
 def test_show_reports_printed_values(run_tool):
     done = run_tool("mge-profile", "show", PROFILES / "mlp.profile.json", "--type", "MatrixMul")
     rows = done.result["device"]

@@ -114,7 +114,7 @@ void print_table(std::ostream& stream, const std::vector<Row>& rows, const Row& 
 }
 
 std::string format_number(double value, int decimals) {
-    char buffer[64];
+    char buffer[longest_number];
     std::snprintf(buffer, sizeof buffer, "%.*f", decimals, value);
     return buffer;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ std::vector<std::string> wrapped(const std::string& text, size_t width);
 
 using mge::counted;
 
+// Enough characters for any double: the largest has 309 digits before its point.
+inline constexpr size_t longest_number = 352;
 std::string format_number(double value, int decimals);
 // Formats "0.372ms", or "2.130µs" below 10 µs. `space` precedes the unit.
 std::string format_milliseconds(double milliseconds, int decimals, const char* space = "");

@@ -211,16 +211,18 @@ private:
         });
     }
 
+    // Amounts are whole numbers there.
+    static int64_t whole(double amount) { return int64_t(std::clamp(amount, -0x1p62, 0x1p62)); }
+
     void write_footprints() {
         for (size_t i = 0; i < profile_.steps.size(); ++i) {
             auto& step = profile_.steps[i];
             if (!step.bytes) continue;
             json_.line();
             json_.object_member(step_ids_[i], [&] {
-                // Whole numbers there.
                 json_.member("computation",
-                             step.operations ? std::optional(int64_t(*step.operations)) : std::nullopt);
-                json_.member("memory", int64_t(*step.bytes));
+                             step.operations ? std::optional(whole(*step.operations)) : std::nullopt);
+                json_.member("memory", whole(*step.bytes));
                 json_.member("in_shapes", profile_.input_shapes(step));
                 json_.member("out_shapes", profile_.output_shapes(step));
                 if (step.in_strides) json_.member("in_layouts", *step.in_strides);
