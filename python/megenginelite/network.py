@@ -325,7 +325,7 @@ class LiteNetwork(CallsBack):
         Args:
             src_network: a network with a model; it may be destroyed afterwards.
         Raises:
-            RuntimeError: this network has a model, or ``src_network`` has no model.
+            RuntimeError: ``src_network`` has no model, or is this network.
             TypeError: it is not a LiteNetwork.
         """
         expect(LiteNetwork, src_network, "share_weights_with")
