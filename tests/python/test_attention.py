@@ -67,6 +67,7 @@ CASES = {
     "plain": ({}, 0.0),
     "causal": ({"is_causal": True}, minus_infinity(np.triu(np.ones((L, S), bool), 1))),
     "mask": ({"attn_mask": HIDDEN}, minus_infinity(HIDDEN)),
+    "mask instead of causal": ({"attn_mask": HIDDEN, "is_causal": True}, minus_infinity(HIDDEN)),
     "numbers": (
         {"attn_mask": minus_infinity(HIDDEN).astype(np.float32)},
         minus_infinity(HIDDEN),

@@ -260,7 +260,7 @@ def multi_head_attention(
             style (2, L): the first key that each query sees, and the end.
         need_weights: return the weights, too.
         average_attn_weights: return their mean over the heads instead of each head's.
-        is_causal: a query sees no key after its own position.
+        is_causal: a query sees no key after its own position; ``attn_mask`` replaces that rule.
         maybe_cudnn_style_mask: masks with two rows are in cuDNN's style.
         reslink: add the query to the output.
         training: False disables dropout.
@@ -300,6 +300,7 @@ def multi_head_attention(
     more_keys = k.shape[1] - given_keys
     shape = (n, heads, queries, given_keys)
     masks = list(_masks(shape, attn_mask, key_padding_mask, maybe_cudnn_style_mask))
+    is_causal = is_causal and attn_mask is None
     if more_keys and is_causal:
         masks.append(_added(_later(queries, given_keys, q)))
         is_causal = False
