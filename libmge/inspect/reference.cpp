@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "libmge/base/number_text.h"
 #include "libmge/compile/plain.h"
 #include "libmge/graph/halves.h"
 #include "libmge/graph/origins.h"
@@ -186,6 +187,11 @@ Comparison compare_with_text(const Tensor& got, const DumpRecord& record, const 
         return result;
     }
     result.count = int64_t(record.head.size());
+    if (result.count > got.spec().numel()) {
+        result.mismatch =
+            text("it has ", counted(got.spec().numel(), "element"), ", the dump shows ", result.count);
+        return result;
+    }
     TensorFigures figures = figures_of(got);
     double largest = std::max(std::abs(record.min), std::abs(record.max));
     bool is_short = tolerance.is_rounded_to_half || is_half(got.dtype());

@@ -9,6 +9,7 @@
 
 #include "libmge/device/default_device.h"
 #include "libmge/inspect/elements.h"
+#include "libmge/inspect/reference.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/all.h"
 
@@ -80,6 +81,13 @@ TEST(Compare, RefusesOtherShapesAndKinds) {
     EXPECT_TRUE(compare_tensors(f32({}, {1}), row({1}), {}).passed()) << "a scalar is one element";
     EXPECT_FALSE(compare_tensors(convert_dtype(row({1}), DType::i32), row({1}), {}).passed());
     EXPECT_TRUE(compare_tensors(f32({0}, {}), f32({0}, {}), {}).passed());
+}
+
+TEST(Compare, RefusesATextOfMoreElements) {
+    DumpRecord record;
+    record.shape = {2};
+    record.head.assign(1000, 1.0);
+    EXPECT_EQ(compare_with_text(row({1, 2}), record, {}).mismatch, "it has 2 elements, the dump shows 1000");
 }
 
 TEST(Compare, ExplainsTheFirstElement) {
