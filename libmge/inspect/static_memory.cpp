@@ -26,6 +26,11 @@ std::string megengine_dtype(DType dtype) {
     return name;
 }
 
+// The key is new: an assignment would search for it.
+void append(Json& object, const std::string& key, Json value) {
+    object.get_ref<Json::object_t&>().emplace_back(key, std::move(value));
+}
+
 // The program as MegEngine describes a graph: inputs and weights are operators too. They come first.
 class GraphWriter {
 public:
@@ -57,7 +62,7 @@ public:
         Json operators = Json::object(), chunks = Json::object();
         for (size_t i = 0; i < order_offset_ + program_.steps().size(); ++i) {
             std::string id = std::to_string(i);
-            operators[id] = {{"id", id}, {"name", operator_name(i)}};
+            append(operators, id, {{"id", id}, {"name", operator_name(i)}});
         }
         MemoryTimeline timeline = memory_timeline(program_);
         size_t top = timeline.arena;
@@ -96,13 +101,14 @@ private:
     static void add_chunk(Json& chunks, const char* type, size_t begin, size_t end, size_t address,
                           size_t bytes) {
         std::string id = std::to_string(chunks.size());
-        chunks[id] = {{"id", id},
-                      {"type", type},
-                      {"time_begin", std::to_string(begin)},
-                      {"time_end", std::to_string(end)},
-                      {"logic_addr_begin", std::to_string(address)},
-                      {"logic_addr_end", std::to_string(address + bytes)},
-                      {"overwrite_dest_id", "-1"}};
+        append(chunks, id,
+               {{"id", id},
+                {"type", type},
+                {"time_begin", std::to_string(begin)},
+                {"time_end", std::to_string(end)},
+                {"logic_addr_begin", std::to_string(address)},
+                {"logic_addr_end", std::to_string(address + bytes)},
+                {"overwrite_dest_id", "-1"}});
     }
 
     void add_variable(ValueId id, Json& variables, Json& chunks) {
@@ -120,35 +126,38 @@ private:
                     {"layout",
                      {{"shape", shape}, {"stride", stride}, {"dtype", megengine_dtype(value.spec.dtype)}}},
                     {"offset_byte", 0}};
-            chunks[chunk] = {{"node_type", "mem_chunk"},
-                             {"id", chunk},
-                             {"size", value.bytes},
-                             {"owner_var", key},
-                             {"dev_ptr", nullptr}};
+            append(chunks, chunk,
+                   {{"node_type", "mem_chunk"},
+                    {"id", chunk},
+                    {"size", value.bytes},
+                    {"owner_var", key},
+                    {"dev_ptr", nullptr}});
         }
-        variables[key] = {{"node_type", "var"},
-                          {"id", key},
-                          {"name", labels_[size_t(id)]},
-                          {"mem_readonly_fwd_src", nullptr},
-                          {"force_update_src", nullptr},
-                          {"mem_plan", plan},
-                          {"comp_node", device_name},
-                          {"dev_ptr", nullptr},
-                          {"prev_dev_ptr", 0},
-                          {"flag", Json::array()},
-                          {"static_infer_tags", Json::object()}};
+        append(variables, key,
+               {{"node_type", "var"},
+                {"id", key},
+                {"name", labels_[size_t(id)]},
+                {"mem_readonly_fwd_src", nullptr},
+                {"force_update_src", nullptr},
+                {"mem_plan", plan},
+                {"comp_node", device_name},
+                {"dev_ptr", nullptr},
+                {"prev_dev_ptr", 0},
+                {"flag", Json::array()},
+                {"static_infer_tags", Json::object()}});
     }
 
     void add_operator(size_t position, const std::string& type, Json inputs, Json outputs, Json& operators) {
         std::string id = std::to_string(position);
-        operators[id] = {{"node_type", "operator"},
-                         {"id", id},
-                         {"name", operator_name(position)},
-                         {"type", type},
-                         {"input", inputs},
-                         {"output", outputs},
-                         {"extra", Json::object()},
-                         {"waiting_spec", nullptr}};
+        append(operators, id,
+               {{"node_type", "operator"},
+                {"id", id},
+                {"name", operator_name(position)},
+                {"type", type},
+                {"input", inputs},
+                {"output", outputs},
+                {"extra", Json::object()},
+                {"waiting_spec", nullptr}});
     }
 
     void add_source(size_t i, Json& operators, Json& variables, Json& chunks) {
