@@ -174,6 +174,13 @@ def test_learned_quantisers_keep_found_scales():
     assert "1.act_fake_quant.step_size" in dict(other.named_parameters())
 
 
+@pytest.mark.parametrize("scale", [0.5, [0.5], np.float32(0.5)])
+def test_a_learned_step_for_all_has_rank_0(scale):
+    lsq = Q.LSQ("qint8")
+    lsq.set_qparams(Q.create_qparams(dtype_meta="qint8", scale=Tensor(scale)))
+    assert lsq.step_size.shape == () and lsq(Tensor([0.3])).numpy().tolist() == [0.5]
+
+
 def test_qparams_travel_with_copies_and_files():
     x = Tensor([1.0])
     assert pickle.loads(pickle.dumps(x)).qparams == Q.create_qparams()

@@ -191,7 +191,10 @@ class LSQ(_FakeQuantize, QParamsModuleMixin):
         assert qparams.scale is not None, "Can not get an initialized scale"
         self.mode = qparams.mode
         with beside(self.eps):
-            self.step_size[...] = F.relu(Tensor(qparams.scale, dtype=np.float32) - self.eps)
+            scale = Tensor(qparams.scale, dtype=np.float32)
+            if scale.size == 1:  # checkpoints have rank 0
+                scale = scale.reshape(())
+            self.step_size[...] = F.relu(scale - self.eps)
             if qparams.zero_point is not None:
                 self.zero_point = Tensor(qparams.zero_point, dtype=np.float32)
             if isinstance(qparams, LSQParams):
