@@ -44,7 +44,7 @@ struct TurnedState {
     ConvGeometry g;
     Activation activation;
     int64_t block;         // channels side by side; 1 in plain images
-    size_t weight_floats;  // of the workspace, before that of `inner`
+    size_t weight_floats;  // at the start of the workspace, before that of `inner`
     Prepared inner;
 };
 
