@@ -201,6 +201,7 @@ Comparison compare_with_text(const Tensor& got, const DumpRecord& record, const 
     auto error_beyond = [](double a, double b, double rounding) {
         if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? 0.0 : HUGE_VAL;
         if (a == b) return 0.0;
+        if (std::isinf(b)) return HUGE_VAL;
         return std::max(0.0, std::abs(a - b) - rounding * std::abs(b));
     };
     for (size_t i = 0; i < record.head.size(); ++i) {
@@ -213,10 +214,16 @@ Comparison compare_with_text(const Tensor& got, const DumpRecord& record, const 
         ++result.beyond;
         if (!result.first_beyond) result.first_beyond = result.largest;
     }
-    if (record.has_figures && !figures.not_a_number && !figures.infinite)
-        for (auto [a, b] :
-             {std::pair(figures.min, record.min), {figures.max, record.max}, {figures.rms, record.rms}})
-            result.error = std::max(result.error, error_beyond(a, b, figure_rounding));
+    auto compare_figure = [&](double a, double b) {
+        double error = record.has_figures ? error_beyond(a, b, figure_rounding) : 0;
+        if (error <= result.error) return;
+        result.error = error;
+        result.largest.reset();  // it is not the largest
+    };
+    bool is_finite = !figures.not_a_number && !figures.infinite;
+    // In a dump one element that is not finite spoils the mean.
+    compare_figure(is_finite ? figures.rms : figures.not_a_number ? NAN : HUGE_VAL, record.rms);
+    if (is_finite) compare_figure(figures.min, record.min), compare_figure(figures.max, record.max);
     result.errors[size_t(Metric::max_abs)] = result.error;
     result.limit = allowed;
     return result;

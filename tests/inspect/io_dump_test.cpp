@@ -16,6 +16,7 @@
 #include "libmge/inspect/compare.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/io_dump/io_dump_run.h"
+#include "libmge/inspect/reference.h"
 #include "libmge/mge.h"
 #include "tests/base/comma_locale.h"
 #include "tests/harness/expect_error.h"
@@ -85,6 +86,32 @@ TEST(MegEngineDump, TextIsRead) {
     auto* one = dump.find("const<0>[4]");
     ASSERT_TRUE(one);
     EXPECT_TRUE(std::isnan(one->deviation)) << "N/A";
+}
+
+TEST(MegEngineDump, TextIsComparedBeyondItsElements) {
+    IoDump dump = read_io_dump(recorded + "/dynamic.io.txt");
+    DumpRecord record = *dump.find("out03");
+    auto compare = [&](std::vector<float> got) {
+        return compare_with_text(tensor_from_host({DType::f32, {3}, {}}, got.data()), record, {.rtol = 1e-2});
+    };
+    auto passes = [&](std::vector<float> got) { return compare(std::move(got)).passed(); };
+    EXPECT_TRUE(passes({0.4375f, -1.812f, -1.812f}));
+    record.head = {0.4375};
+    EXPECT_TRUE(passes({0.4375f, -1.812f, -1.812f}));
+    for (float other : {-2.f, NAN, INFINITY}) EXPECT_FALSE(passes({0.4375f, -1.812f, other})) << other;
+    EXPECT_FALSE(compare({0.4375f, -1.812f, NAN}).largest) << "the dump does not show it";
+    record.rms = NAN;
+    EXPECT_TRUE(passes({0.4375f, -1.812f, NAN}));
+    EXPECT_FALSE(passes({0.4375f, -1.812f, INFINITY}));
+    record.rms = INFINITY;
+    EXPECT_TRUE(passes({0.4375f, -1.812f, -INFINITY}));
+    EXPECT_FALSE(passes({0.4375f, -1.812f, -1.812f}));
+    record.has_figures = false;
+    record.head = {INFINITY};
+    EXPECT_TRUE(passes({INFINITY, 1, 1}));
+    EXPECT_FALSE(passes({1, 1, 1}));
+    record.head.resize(4, 1);
+    EXPECT_FALSE(passes({1, 1, 1}));
 }
 
 TEST(MegEngineDump, BinaryIsRead) {
@@ -252,6 +279,20 @@ TEST_F(IoDumpFiles, OutputsOfEveryRun) {
     ASSERT_EQ(files.size(), 4u);
     EXPECT_THAT(files[0], testing::StartsWith("run0-var"));
     EXPECT_THAT(files[3], testing::StartsWith("run1-var"));
+}
+
+TEST_F(IoDumpFiles, OutputsOfAProgramWithoutSteps) {
+    GraphBuilder builder;
+    Tensor x = builder.input({DType::f32, {2, 3}, {}}, "x");
+    InterpreterScope scope(builder);
+    builder.set_outputs({ops::reshape(x, {.shape = {6}})});
+    auto program = Program::compile(builder.take(), CompileOptions{});
+    ASSERT_TRUE(program->steps().empty());
+    auto context = Context::create(program);
+    OutputDump dump(program, folder_.string());
+    context->observe(&dump);
+    context->run();
+    EXPECT_EQ(read_io_dump(folder_.string()).records.size(), 1u);
 }
 
 TEST_F(IoDumpFiles, DtypesThatMegEngineCannotReadAreWidened) {

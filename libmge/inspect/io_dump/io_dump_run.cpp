@@ -131,7 +131,14 @@ OutputDump::OutputDump(std::shared_ptr<const Program> program, std::string folde
 }
 
 void OutputDump::after_step(size_t step, Context& context) {
-    if (step + 1 != program_->steps().size()) return;
+    if (step + 1 == program_->steps().size()) write(context);
+}
+
+void OutputDump::after_run(Context& context) {
+    if (program_->steps().empty()) write(context);
+}
+
+void OutputDump::write(Context& context) {
     for (auto& port : program_->outputs()) {
         Tensor value = context.value(port.value);
         if (!value) continue;

@@ -57,9 +57,12 @@ class MGE_API OutputDump final : public StepObserver {
 public:
     OutputDump(std::shared_ptr<const Program> program, std::string folder, size_t first_run = 0);
     void after_step(size_t step, Context& context) override;
+    void after_run(Context& context) override;
     size_t next_run() const { return run_; }
 
 private:
+    void write(Context& context);
+
     std::shared_ptr<const Program> program_;
     std::unique_ptr<IoDumpSink> sink_;
     std::vector<std::string> labels_;
