@@ -65,6 +65,18 @@ TEST(Compare, ToleranceDependsOnDType) {
     EXPECT_TRUE(compare_tensors(a, b, {.atol = 1}).passed());
 }
 
+TEST(Compare, DistinguishesLargeIntegers) {
+    auto of = [](int64_t number) {
+        Tensor result = empty_tensor({DType::i64, {1}});
+        *result.data<int64_t>() = number;
+        return result;
+    };
+    constexpr int64_t large = (int64_t(1) << 60) + 1;
+    EXPECT_TRUE(compare_tensors(of(large), of(large), {}).passed());
+    for (int64_t other : {large - 1, large + 1})
+        EXPECT_FALSE(compare_tensors(of(other), of(large), {}).passed());
+}
+
 TEST(Compare, HandlesNonFiniteValues) {
     Tensor expected = row({inf, nan, -inf, 1});
     EXPECT_TRUE(compare_tensors(row({inf, nan, -inf, 1}), expected, {}).passed());
