@@ -20,8 +20,6 @@ struct MemoryBlockUse {
     std::vector<ValueId> values;  // empty for a workspace
     size_t offset = 0, bytes = 0;
     int first = 0, last = 0;  // steps, both inclusive
-    int overwrites = -1;      // index of the block whose memory it reuses in place (the result of its last
-                              // reader)
 };
 
 struct MemoryTimeline {

@@ -35,7 +35,7 @@ class Capture final : public StepObserver {
 public:
     Capture(size_t step, ValueId id) : step_(step), id_(id) {}
     void after_step(size_t step, Context& context) override {
-        if (step == step_) value = copy_plain(context.value(id_));
+        if (step == step_) value = copy_plain(plain_on_host(context.value(id_)));
     }
     Tensor value;
 
