@@ -10,6 +10,7 @@
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
 #include "libmge/base/joined.h"
+#include "libmge/model/stored_options.h"
 
 namespace mge::dump {
 namespace {
@@ -62,6 +63,7 @@ int run(const ExtractOptions& options, const cli::Invocation& invocation) {
     auto from = find_all(names, options.from, "--from"), to = find_all(names, options.to, "--to");
     if (to.empty()) to = whole.graph.outputs();
     auto part = cli::cut_part(whole.graph, from, to, names);
+    if (has_const_shape(whole)) store_const_shape(part.model);
     if (!options.no_test_cases) part.model.test_cases = test_cases_of(whole, part.inputs, to);
     auto name = [&](ValueId id) { return names[size_t(id)]; };
     auto inputs = cli::Json::array(), outputs = cli::Json::array();

@@ -8,6 +8,7 @@
 #include "apps/cli/options/output_option.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
+#include "libmge/model/stored_options.h"
 
 namespace mge::dump {
 namespace {
@@ -52,8 +53,11 @@ Removed strip(Model& model, const StripOptions& options) {
         model.test_cases.clear();
     }
     if (options.drop_metadata) {
-        removed.metadata = model.metadata.size();
+        // The values computed from such shapes are weights: with other shapes the results would be wrong.
+        bool has_fixed_shapes = has_const_shape(model);
+        removed.metadata = model.metadata.size() - size_t(has_fixed_shapes);
         model.metadata.clear();
+        if (has_fixed_shapes) store_const_shape(model);
     }
     return removed;
 }

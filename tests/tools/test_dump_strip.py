@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 TOOL = "mge-dump"
 MEGENGINE = Path(__file__).resolve().parents[1] / "data/megengine"
@@ -53,3 +54,15 @@ def test_strip_drops_test_cases_and_metadata(run_tool, two_inputs, tmp_path):
     assert run_tool(TOOL, "info", out).result["metadata"] == {}
     assert run_tool(TOOL, "convert", full, out, "--no-testcases").code == 0
     assert run_tool(TOOL, "info", out).result["test_cases"] == []
+
+
+@pytest.mark.parametrize(
+    "command", [("strip", "--drop-metadata"), ("extract",)], ids=lambda c: c[0]
+)
+def test_fixed_shapes_stay_fixed(run_tool, small_model, tmp_path, command):
+    fixed, out = tmp_path / "fixed.mge", tmp_path / "out.mge"
+    assert run_tool(TOOL, "optimize", small_model, fixed, "--const-shape").code == 0
+    assert run_tool(TOOL, *command, fixed, out).code == 0
+    assert run_tool("load_and_run", out).code == 0
+    ran = run_tool("load_and_run", out, "--batch-size", "7")
+    assert ran.code == 2 and "the model keeps its shapes" in ran.err
