@@ -217,6 +217,38 @@ void square_convolution() {
         }
 }
 
+// Layers of ResNet-50 that Winograd does not compute.
+void residual_convolution() {
+    struct Layer {
+        int64_t ic, oc, size, kernel, stride;
+    };
+    for (auto [ic, oc, size, kernel, stride] : {Layer{64, 64, 56, 1, 1},
+                                                {64, 256, 56, 1, 1},
+                                                {256, 64, 56, 1, 1},
+                                                {256, 128, 56, 1, 1},
+                                                {128, 128, 56, 3, 2},
+                                                {256, 512, 56, 1, 2},
+                                                {128, 512, 28, 1, 1},
+                                                {512, 128, 28, 1, 1},
+                                                {256, 256, 28, 3, 2},
+                                                {256, 1024, 14, 1, 1},
+                                                {1024, 256, 14, 1, 1},
+                                                {512, 512, 14, 3, 2},
+                                                {1024, 2048, 14, 1, 2},
+                                                {512, 2048, 7, 1, 1},
+                                                {2048, 512, 7, 1, 1}}) {
+        const Layout layout = Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c");
+        const int64_t padding = kernel / 2;
+        contest<ops::Conv2d>(
+            text("conv ", kernel, 'x', kernel, '/', stride, ' ', ic, " to ", oc, '@', size),
+            {.stride = {stride, stride}, .padding = {padding, padding}, .activation = Activation::relu},
+            {{DType::f32, {1, ic, size, size}, layout},
+             {DType::f32, {oc, ic, kernel, kernel}, {}},
+             {DType::f32, {1, oc, 1, 1}, {}}},
+            layout, 6);
+    }
+}
+
 void half_matmul() {
     for (DType dtype : {DType::bf16, DType::f16, DType::f32}) {
         auto run = [&](int64_t m, int64_t n, int64_t k, Activation activation) {
@@ -229,6 +261,32 @@ void half_matmul() {
         run(128, 3072, 768, Activation::gelu);
         run(1, 1000, 2048, Activation::none);
     }
+}
+
+// Linear layers of f32, with few rows and with long sums.
+void linear_matmul() {
+    struct Extents {
+        int64_t m, n, k;
+    };
+    for (auto [m, n, k] : {Extents{16, 768, 768},
+                           {32, 768, 768},
+                           {48, 768, 768},
+                           {64, 768, 768},
+                           {96, 768, 768},
+                           {128, 768, 768},
+                           {128, 3072, 768},
+                           {128, 768, 3072},
+                           {197, 3072, 768},
+                           {197, 768, 3072},
+                           {49, 2048, 512},
+                           {196, 256, 1024},
+                           {3136, 64, 64},
+                           {3136, 256, 64},
+                           {128, 64, 64},
+                           {512, 32, 512}})
+        contest<ops::Matmul>(text("linear ", m, 'x', n, 'x', k), {},
+                             {{DType::f32, {m, k}, {}}, {DType::f32, {k, n}, {}}, {DType::f32, {n}, {}}}, {},
+                             6);
 }
 
 // Gradients of the weights of a Transformer and of a perceptron.
@@ -317,7 +375,9 @@ constexpr Group groups[] = {{"pool", pooling},
                             {"norm", normalisation},
                             {"conv", half_convolution},
                             {"square", square_convolution},
+                            {"residual", residual_convolution},
                             {"matmul", half_matmul},
+                            {"linear", linear_matmul},
                             {"weight", weight_matmul},
                             {"backward", small_backward},
                             {"training", training_convolution},

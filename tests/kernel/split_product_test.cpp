@@ -35,7 +35,7 @@ SplitSums split_product(const Matrices& m) {
     EXPECT_TRUE(pack_split_columns({m.b.data(), split_lines, m.k, m.k, 1}, columns.data()));
     SplitSums sums;
     begin_tiles();
-    multiply_split(rows.data(), columns.data(), int64_t(steps), sums);
+    multiply_split(rows.data(), columns.data(), int64_t(steps), {}, sums);
     end_tiles();
     return sums;
 }

@@ -1,176 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side with fewer panels, rows or columns, is packed by all threads; it stays in each one's second cache.
-// Then each thread takes its share of the other side, panel by panel: packs it, multiplies it by all panels
-// of the first side, and stores the sums. So what is packed is read where it is near.
-
+#include "libmge/kernel/cpu/onednn/packed_weight.h"
+#include "libmge/kernel/cpu/product/split_matrices.h"
+#include "libmge/kernel/select.h"
+#include "libmge/ops/linalg/constant_matrix.h"
 #include "libmge/ops/linalg/matmul_algorithms.h"
-
-#include <algorithm>
-#include <atomic>
-
-#include "libmge/kernel/cpu/activate.h"
-#include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/product/matrix_tiles.h"
-#include "libmge/kernel/cpu/product/small_matmul.h"
-#include "libmge/kernel/cpu/product/split_product.h"
-#include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/linalg/matmul_geometry.h"
 
 namespace mge::ops {
 namespace {
 
-using namespace cpu;
+// Multiplications with each element that is packed: with fewer, packing costs what the product saves. A
+// constant matrix is in order for packing.
+constexpr int64_t fewest_per_element = 160, fewest_per_constant = 44;
+// Rows are computed by 32, and shorter sums take less time than to store them.
+constexpr int64_t fewest_rows = 64, least_depth = 64;
 
-// Multiplications with each element that is packed: with fewer, packing costs what the product saves.
-constexpr int64_t fewest_per_element = 160;
-// For the operand that all threads read: 1.5 MB, packed.
-constexpr int64_t most_elements_near = 1 << 18;
-
-struct SplitMatmul {
+struct State {
     MatmulGeometry g;
-    Activation activation;
-    int threads;
-
-    int64_t steps() const { return split_steps(g.k); }
-    int64_t row_panels() const { return split_panels(g.m); }
-    int64_t column_panels() const { return split_panels(g.n); }
-    bool shares_columns() const { return column_panels() <= row_panels(); }
-    int64_t shared_panels() const { return std::min(row_panels(), column_panels()); }
-    int64_t own_panels() const { return std::max(row_panels(), column_panels()); }
-    // In the workspace: the shared side, then a panel of each thread, then sums of each.
-    int64_t shared_steps() const { return shared_panels() * steps(); }
-    int64_t packed_steps() const { return shared_steps() + threads * steps(); }
-    size_t workspace() const {
-        return size_t(packed_steps()) * sizeof(SplitStep) + size_t(threads) * sizeof(SplitSums);
-    }
+    cpu::SplitMatrices product;
+    std::shared_ptr<const onednn::PackedWeight> weight;  // null: b changes
 };
 
 Support supports(const Problem& p) {
-    if (!has_split_products()) return {"no matrix instructions"};
-    if (Support plain = plain_layouts(p); !plain) return plain;
-    for (auto& spec : p.inputs)
-        if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
-    auto g = matmul_geometry(p.as<Matmul::Params>(), p.inputs[0].shape, p.inputs[1].shape);
+    if (!cpu::has_split_products()) return {"no matrix instructions"};
+    if (Support plain = is_plain_f32(p); !plain) return plain;
+    auto g = geometry_of(p);
     if (g.batches() != 1) return {"one product only"};
-    if (p.is_constant(1)) return {"matrices that change only: packed, a constant is 1.5 times as large"};
-    if (g.m * g.n < fewest_per_element * (g.m + g.n) || g.k < split_depth)
-        return {"packing costs what it saves"};
-    if (std::min(g.m, g.n) * g.k > most_elements_near) return {"no side fits in the second cache"};
+    const bool is_constant = p.is_constant(1);
+    const int64_t fewest = is_constant ? fewest_per_constant : fewest_per_element;
+    if (g.m * g.n < fewest * (g.m + g.n) || g.k < cpu::split_depth) return {"packing costs what it saves"};
+    if (is_constant && (g.m < fewest_rows || g.k < least_depth)) return {"few rows or short sums"};
     return supported;
 }
 
-struct Product {
-    const SplitMatmul& p;
-    const float *a, *b, *bias, *residual;
-    float* y;
-    SplitStep* packed;
-    SplitSums* sums;
-
-    SplitSource rows(int64_t panel) const {
-        int64_t first = panel * split_lines;
-        return {a + first * p.g.a_stride_m, std::min(split_lines, p.g.m - first), p.g.k, p.g.a_stride_m,
-                p.g.a_stride_k};
-    }
-    SplitSource columns(int64_t panel) const {
-        int64_t first = panel * split_lines;
-        return {b + first * p.g.b_stride_n, std::min(split_lines, p.g.n - first), p.g.k, p.g.b_stride_n,
-                p.g.b_stride_k};
-    }
-};
-
-// False when some numbers have no parts.
-bool pack(const Product& product, bool is_of_columns, int64_t panel, SplitStep* to) {
-    return is_of_columns ? pack_split_columns(product.columns(panel), to)
-                         : pack_split_rows(product.rows(panel), to);
+// Blocks of 16 columns, row by row.
+onednn::MemoryDesc column_blocks(const MatmulGeometry& g) {
+    return onednn::tagged({g.k, g.n}, dnnl_BA16a16b);
 }
 
 Prepared prepare(const PrepareContext& context) {
-    auto& problem = context.problem;
-    auto& params = problem.as<Matmul::Params>();
-    SplitMatmul p{matmul_geometry(params, problem.inputs[0].shape, problem.inputs[1].shape),
-                  params.activation, problem.threads};
-    return Prepared::make(p, p.workspace());
-}
-
-void store(const Product& product, int64_t row, int64_t column, const SplitSums& sums) {
-    auto& g = product.p.g;
-    int64_t m = row * split_lines, n = column * split_lines, place = m * g.n + n;
-    int64_t rows = std::min(split_lines, g.m - m), columns = std::min(split_lines, g.n - n);
-    float* y = product.y + place;
-    store_split(sums, rows, columns,
-                {product.bias ? product.bias + n : nullptr,
-                 product.residual ? product.residual + place : nullptr, y, g.n});
-    if (product.p.activation != Activation::none)
-        for (int64_t i = 0; i < rows; ++i) activate(product.p.activation, y + i * g.n, columns);
-}
-
-// One panel by all of the shared side.
-void multiply(const Product& product, int64_t own, const SplitStep* packed, SplitSums& sums) {
-    auto& p = product.p;
-    bool shares_columns = p.shares_columns();
-    const SplitStep* shared = product.packed;
-    begin_tiles();
-    for (int64_t i = 0; i < p.shared_panels(); ++i, shared += p.steps()) {
-        multiply_split(shares_columns ? packed : shared, shares_columns ? shared : packed, p.steps(), sums);
-        store(product, shares_columns ? own : i, shares_columns ? i : own, sums);
+    auto& p = context.problem;
+    const auto g = geometry_of(p);
+    State s{g, {g.m, g.n, g.k, p.as<Matmul::Params>().activation, p.threads}, nullptr};
+    PackedInputs packed;
+    if (p.is_constant(1)) {
+        const int64_t dims[]{g.k, g.n}, strides[]{g.b_stride_k, g.b_stride_n};
+        const auto used = column_blocks(g);
+        s.weight = onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, context.constants[1],
+                                       p.threads, packing_of(context));
+        packed = {{{s.weight->data(), used.bytes()}}, 1u << 1};
     }
-    end_tiles();
+    const size_t workspace = s.product.workspace();
+    return Prepared::make(std::move(s), workspace, std::move(packed));
 }
 
-// The same by floats, where numbers have no parts; `panel` takes a panel of columns.
-void multiply_floats(const Product& product, int64_t own, SplitStep* panel, SplitSums& sums) {
-    static_assert(sizeof(SplitStep) >= split_depth * split_lines * sizeof(float));
-    auto& p = product.p;
-    auto& g = p.g;
-    auto* columns = reinterpret_cast<float*>(panel);
-    for (int64_t i = 0; i < p.shared_panels(); ++i) {
-        int64_t row = p.shares_columns() ? own : i, column = p.shares_columns() ? i : own;
-        auto a = product.rows(row), b = product.columns(column);
-        for (int64_t k = 0; k < g.k; ++k)
-            for (int64_t n = 0; n < split_lines; ++n)
-                columns[k * split_lines + n] =
-                    n < b.lines ? b.first[k * b.depth_stride + n * b.line_stride] : 0;
-        SmallMatmul shape{a.lines, split_lines, g.k, g.a_stride_m, g.a_stride_k, split_lines, 1};
-        small_matmul(shape, {a.first, columns, nullptr, nullptr, sums.values}, 0, split_lines);
-        store(product, row, column, sums);
-    }
-}
-
-void multiply(const Product& product) {
-    auto& p = product.p;
-    bool shares_columns = p.shares_columns();
-    std::atomic<bool> has_parts = true;
-    par_for(p.threads, p.shared_panels(), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i)
-            if (!pack(product, shares_columns, i, product.packed + i * p.steps())) has_parts = false;
-    });
-    in_parts(p.threads, p.own_panels(), 1, [&](int part, int64_t begin, int64_t end) {
-        SplitStep* own = product.packed + p.shared_steps() + part * p.steps();
-        SplitSums& sums = product.sums[part];
-        for (int64_t i = begin; i < end; ++i)
-            if (has_parts && pack(product, !shares_columns, i, own))
-                multiply(product, i, own, sums);
-            else
-                multiply_floats(product, i, own, sums);
-    });
+cpu::SplitSource columns_of(const State& s, const float* b) {
+    constexpr int64_t block = cpu::SplitSource::block;
+    auto& g = s.g;
+    if (!s.weight) return {b, g.n, g.k, g.b_stride_n, g.b_stride_k};
+    const int64_t block_stride = (g.k + block - 1) / block * block * block;
+    return {static_cast<const float*>(s.weight->data()), g.n, g.k, 1, block, block_stride};
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
-    auto& p = prepared.state<SplitMatmul>();
-    auto* packed = static_cast<SplitStep*>(launch.workspace);
-    Product product{p,
-                    launch.in<float>(0),
-                    launch.in<float>(1),
-                    launch.in_if_given<float>(2),
-                    launch.in_if_given<float>(3),
-                    launch.out<float>(0),
-                    packed,
-                    reinterpret_cast<SplitSums*>(packed + p.packed_steps())};
-    multiply(product);
+    auto& s = prepared.state<State>();
+    auto& g = s.g;
+    constexpr int64_t block = cpu::SplitSource::block;
+    cpu::multiply_split(s.product,
+                        {{launch.in<float>(0), g.m, g.k, g.a_stride_m, g.a_stride_k},
+                         columns_of(s, launch.in<float>(1)),
+                         {launch.in_if_given<float>(2),
+                          {launch.in_if_given<float>(3), g.n, block},
+                          {launch.out<float>(0), g.n, block}}},
+                        launch.workspace);
 }
 
 }  // namespace
 
-Algorithm split_matmul() { return {"split", supports, prepare, run}; }
+Algorithm split_matmul() { return {"split", supports, prepare, run, {.accuracy_depends_on_batch = true}}; }
 
 }  // namespace mge::ops

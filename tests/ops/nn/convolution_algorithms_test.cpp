@@ -12,6 +12,7 @@
 #include <string>
 
 #include "libmge/kernel/cpu/product/bf16_tiles.h"
+#include "libmge/kernel/cpu/product/split_product.h"
 #include "tests/child_alarm.h"
 #include "tests/harness/edge_memory.h"
 #include "tests/ops/nn/images.h"
@@ -445,6 +446,21 @@ TEST(Conv2d, ComputesStridedWindows) {
          {.stride = {1, 3}, .padding = {2, 6}, .dilation = {2, 1}, .activation = Activation::hswish}},
     };
     for (auto& c : cases) expect_computes("gathered", c, channel_blocks());
+}
+
+// Pixels in place, and gathered in one strip and in several; two images; panels and sums with a rest;
+// activations while sums are stored and before.
+TEST(Conv2d, ComputesBySplitProducts) {
+    if (!cpu::has_split_products()) GTEST_SKIP() << "no matrix instructions";
+    const ConvCase cases[] = {
+        {{1, 64, 15, 15}, {128, 64, 1, 1}, {.activation = Activation::relu}},
+        {{2, 208, 9, 13}, {144, 208, 1, 1}, {.activation = Activation::silu}},
+        {{1, 64, 43, 40}, {128, 64, 1, 1}, {.stride = {2, 2}, .activation = Activation::relu_keeps_nan}},
+        {{1, 816, 8, 9}, {304, 816, 1, 1}, {}},
+        {{2, 128, 14, 15}, {256, 128, 1, 1}, {.stride = {2, 1}, .padding = {2, 0}}},
+        {{1, 128, 9, 9}, {128, 128, 1, 1}, {.stride = {2, 2}, .padding = {4, 4}}},
+    };
+    for (auto& c : cases) expect_computes("split", c, channel_blocks());
 }
 
 // Gathered windows replace oneDNN's scalar loops if it has no generated kernels: few channels, few and many

@@ -36,8 +36,10 @@ void join_planes(const std::array<const uint16_t*, joined_planes>&, int64_t, uin
 bool has_split_products() { return false; }
 bool pack_split_rows(const SplitSource&, SplitStep*) { refuse(); }
 bool pack_split_columns(const SplitSource&, SplitStep*) { refuse(); }
-void multiply_split(const SplitStep*, const SplitStep*, int64_t, SplitSums&) { refuse(); }
-void store_split(const SplitSums&, int64_t, int64_t, const SplitResult&) { refuse(); }
+bool has_split_parts(const SplitExtremes&, const SplitSource&) { refuse(); }
+bool can_split_meanwhile(const SplitSource&, bool) { refuse(); }
+void multiply_split(const SplitStep*, const SplitStep*, int64_t, const SplitWork&, SplitSums&) { refuse(); }
+void store_split(const SplitPending&) { refuse(); }
 
 bool has_quads() { return false; }
 const QuadUnit* quad_vectors() { return nullptr; }

@@ -6,11 +6,15 @@
 // error of a float product. Six of these instructions take less than half the time of one fused float
 // multiplication.
 //
-// Infinity, NaN and numbers that bf16 rounds to infinity have no such parts: packing reports them. Subnormal
-// numbers become 0.
+// Infinity, NaN and numbers that bf16 rounds to infinity have no such parts. Subnormal parts count as 0, an
+// error of at most 2^-125 per factor. So a line whose largest value is below 2^-100 has no parts either,
+// unless it is 0: the error of other lines is as small as that of rounding.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include "libmge/kernel/activation.h"
 
 namespace mge::cpu {
 
@@ -24,27 +28,85 @@ struct alignas(64) SplitStep {
 inline int64_t split_steps(int64_t depth) { return (depth + split_depth - 1) / split_depth; }
 inline int64_t split_panels(int64_t lines) { return (lines + split_lines - 1) / split_lines; }
 
-// The lines of one panel in place; one of the strides is 1. Missing elements count as 0.
+// The elements of a panel in place; one of the strides is 1. Blocks of 16 lines, or of 16 k, may have any
+// distance. Missing elements count as 0.
 struct SplitSource {
+    static constexpr int64_t block = 16;
+
     const float* first;
     int64_t lines, depth, line_stride, depth_stride;
+    int64_t line_block = block * line_stride, depth_block = block * depth_stride;
+
+    // Both are multiples of a block.
+    const float* at(int64_t line, int64_t k) const {
+        return first + line / block * line_block + k / block * depth_block;
+    }
 };
 // False if a number has no parts: then the packed data is invalid.
 bool pack_split_rows(const SplitSource& source, SplitStep* packed);
 bool pack_split_columns(const SplitSource& source, SplitStep* packed);
+// The largest absolute value of each lane and the smallest but 0, as bits; of the latter minus 1.
+struct alignas(64) SplitExtremes {
+    static constexpr int64_t lanes = 16;
+
+    uint32_t largest[lanes], least[lanes];
+
+    SplitExtremes() {
+        std::fill_n(largest, lanes, 0u);
+        std::fill_n(least, lanes, ~0u);
+    }
+};
+bool has_split_parts(const SplitExtremes& extremes, const SplitSource& source);
+
 // A panel of rows times one of columns, row by row.
 struct alignas(64) SplitSums {
     float values[split_lines * split_lines];
 };
-// sums = Σ over the steps; between begin_tiles() and end_tiles().
-void multiply_split(const SplitStep* rows, const SplitStep* columns, int64_t steps, SplitSums& sums);
-
-// y = sums + bias + residual; bias and residual may be null.
-struct SplitResult {
-    const float *bias, *residual;
-    float* y;
-    int64_t stride;  // stride of y and residual
+// The splitting of another panel, in the time in which the processor multiplies: vectors `first` to before
+// `last` of the split_lines of each step.
+struct SplitMeanwhile {
+    const SplitSource* source;  // for which can_split_meanwhile()
+    bool is_of_columns;
+    int64_t first, last;
+    int64_t ahead;  // prefetches floats so far behind those that it reads
+    SplitStep* packed;
+    SplitExtremes* extremes;
 };
-void store_split(const SplitSums& sums, int64_t rows, int64_t columns, const SplitResult& to);
+// A whole panel of whole steps, and a vector is in one piece.
+bool can_split_meanwhile(const SplitSource& source, bool is_of_columns);
+
+// Rows of y or of a residual, in blocks of 16 columns.
+template <class Float>
+struct SplitRows {
+    Float* first;  // a residual may be null
+    int64_t row_stride, block_stride;
+
+    Float* at(int64_t row, int64_t column) const {
+        return first + row * row_stride + column / SplitSource::block * block_stride;
+    }
+};
+// y = sums + bias + residual; bias may be null. y may be the residual.
+struct SplitResult {
+    const float* bias;
+    SplitRows<const float> residual;
+    SplitRows<float> y;
+};
+// Sums that are to be stored.
+struct SplitPending {
+    const SplitSums* sums;
+    int64_t rows, columns;
+    SplitResult to;
+    Activation activation;  // none, relu or relu_keeps_nan
+};
+void store_split(const SplitPending& pending);
+
+// sums = Σ over the steps; between begin_tiles() and end_tiles(). Meanwhile it does other work, unless that
+// is null: splits a panel of as many steps and stores earlier sums.
+struct SplitWork {
+    const SplitMeanwhile* split;
+    const SplitPending* store;
+};
+void multiply_split(const SplitStep* rows, const SplitStep* columns, int64_t steps, const SplitWork& work,
+                    SplitSums& sums);
 
 }  // namespace mge::cpu

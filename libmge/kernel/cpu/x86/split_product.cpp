@@ -8,6 +8,9 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
 
 namespace mge::cpu {
@@ -19,12 +22,14 @@ static_assert(sizeof(SplitStep) == 3 * part_bytes && split_lines == 2 * tile_row
 
 // Rounding to bf16 gives infinity from here on.
 constexpr uint32_t without_parts = 0x7f7f8000u;
+// 2^-100, and all numbers from it on have normal parts.
+constexpr uint32_t least_largest = 0x0d800000u;
 
 // --- splitting ---
 
 struct Splitter {
-    __m512i words;    // which halves of two vectors are put together
-    __m512i largest;  // absolute value, as bits
+    __m512i words;  // which halves of two vectors are put together
+    __m512i largest, least;
 };
 
 struct Parts {
@@ -47,10 +52,12 @@ __attribute__((target("avx512f,avx512bw"))) inline Parts split(__m512 x) {
 
 // Each part of x and y as 32 words of one row of a tile.
 __attribute__((target("avx512f,avx512bw"))) inline void emit(Splitter& s, __m512 x, __m512 y, std::byte* to) {
-    const __m512i positive = _mm512_set1_epi32(0x7fffffff);
-    __m512i bits = _mm512_max_epu32(_mm512_and_si512(_mm512_castps_si512(x), positive),
-                                    _mm512_and_si512(_mm512_castps_si512(y), positive));
-    s.largest = _mm512_max_epu32(s.largest, bits);
+    const __m512i positive = _mm512_set1_epi32(0x7fffffff), one = _mm512_set1_epi32(1);
+    __m512i x_size = _mm512_and_si512(_mm512_castps_si512(x), positive);
+    __m512i y_size = _mm512_and_si512(_mm512_castps_si512(y), positive);
+    s.largest = _mm512_max_epu32(s.largest, _mm512_max_epu32(x_size, y_size));
+    __m512i least = _mm512_min_epu32(_mm512_sub_epi32(x_size, one), _mm512_sub_epi32(y_size, one));
+    s.least = _mm512_min_epu32(s.least, least);
     Parts p = split(x), q = split(y);
     _mm512_store_si512(to, _mm512_permutex2var_epi16(p.high, s.words, q.high));
     _mm512_store_si512(to + part_bytes, _mm512_permutex2var_epi16(p.middle, s.words, q.middle));
@@ -105,7 +112,7 @@ __attribute__((target("avx512f,avx512bw"))) inline void transpose_square(__m512*
 // The 16 x 16 floats at (line, k), [line][k] or [k][line]; transposed if stored the other way.
 __attribute__((target("avx512f,avx512bw"))) inline void load(const SplitSource& s, int64_t line, int64_t k,
                                                              bool is_by_line, __m512* to) {
-    const float* from = s.first + line * s.line_stride + k * s.depth_stride;
+    const float* from = s.at(line, k);
     int64_t lines = s.lines - line, depth = s.depth - k;
     bool is_line_contiguous = s.depth_stride == 1;
     if (is_line_contiguous)
@@ -115,16 +122,43 @@ __attribute__((target("avx512f,avx512bw"))) inline void load(const SplitSource& 
     if (is_line_contiguous != is_by_line) transpose_square(to);
 }
 
-__attribute__((target("avx512f,avx512bw"))) inline bool has_parts(const Splitter& s) {
-    return _mm512_cmplt_epu32_mask(s.largest, _mm512_set1_epi32(int(without_parts))) == 0xffff;
+// Only zeros, or a number that is not too small.
+bool has_parts_of_line(const SplitSource& source, int64_t line) {
+    uint32_t largest = 0;
+    const int64_t in_block = line % lanes;
+    for (int64_t k = 0; k < source.depth; ++k) {
+        const float* block = source.at(line - in_block, k / lanes * lanes);
+        const float x = block[in_block * source.line_stride + k % lanes * source.depth_stride];
+        const uint32_t size = std::bit_cast<uint32_t>(x) & 0x7fffffffu;
+        if (size >= least_largest) return true;
+        largest = std::max(largest, size);
+    }
+    return largest == 0;
 }
 
 // Lanes as words: the upper half of x's lane l is word 2 l + 1, that of y's is 32 more.
-__attribute__((target("avx512f,avx512bw"))) inline Splitter splitter(bool is_in_turn) {
+__attribute__((target("avx512f,avx512bw"))) inline Splitter splitter(bool is_in_turn,
+                                                                     const SplitExtremes& extremes) {
     alignas(64) uint16_t words[2 * lanes];
     for (int64_t i = 0; i < 2 * lanes; ++i)
         words[i] = uint16_t(is_in_turn ? i / 2 * 2 + 1 + i % 2 * 32 : i % lanes * 2 + 1 + i / lanes * 32);
-    return {_mm512_load_si512(words), _mm512_setzero_si512()};
+    return {_mm512_load_si512(words), _mm512_load_si512(extremes.largest), _mm512_load_si512(extremes.least)};
+}
+
+__attribute__((target("avx512f,avx512bw"))) inline void keep(const Splitter& s, SplitExtremes& extremes) {
+    _mm512_store_si512(extremes.largest, s.largest);
+    _mm512_store_si512(extremes.least, s.least);
+}
+
+// Pairs of vectors of a whole step: of a row, or of columns at k and k + 1. Strides count floats: to the next
+// pair, to the 17th, to the second vector of a pair, to the next step.
+struct Pairs {
+    const float* first;
+    int64_t line, half, other, step;
+};
+Pairs pairs_of(const SplitSource& s, bool is_of_columns) {
+    if (is_of_columns) return {s.first, 2 * s.depth_stride, s.line_block, s.depth_stride, 2 * s.depth_block};
+    return {s.first, s.line_stride, s.line_block, s.depth_block, 2 * s.depth_block};
 }
 
 // --- products ---
@@ -144,13 +178,163 @@ __attribute__((target("amx-tile,amx-bf16"))) inline void multiply_parts() {
     _tile_dpbf16ps(3, 5, 7);
 }
 
+// The parts of a step's work between its products.
+constexpr int64_t groups = 6;
+
+// Splits a panel.
+class Splitting {
+public:
+    __attribute__((target("avx512f,avx512bw"))) explicit Splitting(const SplitMeanwhile& m)
+        : pairs_(pairs_of(*m.source, m.is_of_columns)),
+          ahead_(m.ahead),
+          packed_(m.packed->bytes),
+          splitter_(splitter(m.is_of_columns, *m.extremes)) {
+        for (int64_t i = 0; i <= groups; ++i) bounds_[i] = m.first + (m.last - m.first) * i / groups;
+    }
+    __attribute__((target("avx512f,avx512bw"))) void work(int64_t group) {
+        for (int64_t i = bounds_[group]; i < bounds_[group + 1]; ++i) {
+            const float* x = pairs_.first + i / lanes * pairs_.half + i % lanes * pairs_.line;
+            _mm_prefetch(x + ahead_, _MM_HINT_T1);
+            _mm_prefetch(x + pairs_.other + ahead_, _MM_HINT_T1);
+            emit(splitter_, _mm512_loadu_ps(x), _mm512_loadu_ps(x + pairs_.other),
+                 packed_ + i * tile_row_bytes);
+        }
+    }
+    void next_step() {
+        pairs_.first += pairs_.step;
+        packed_ += sizeof(SplitStep);
+    }
+    __attribute__((target("avx512f,avx512bw"))) void finish(SplitExtremes& extremes) const {
+        keep(splitter_, extremes);
+    }
+
+private:
+    Pairs pairs_;
+    int64_t ahead_;
+    std::byte* packed_;
+    Splitter splitter_;
+    int64_t bounds_[groups + 1];
+};
+
+// Stores sums row by row, the first 16 columns first.
+class Storing {
+public:
+    Storing(const SplitPending& p, int64_t steps)
+        : p_(p), per_group_((2 * p.rows + groups * steps - 1) / (groups * steps)) {
+        start();
+    }
+    __attribute__((target("avx512f,avx512bw"))) void work(int64_t) {
+        for (int64_t i = 0; i < per_group_ && column_ < p_.columns; ++i) store();
+    }
+    void next_step() {}
+    void finish() {
+        while (column_ < p_.columns) store();
+    }
+
+private:
+    void start() {
+        row_ = 0;
+        mask_ = first_lanes(p_.columns - column_);
+        sums_ = p_.sums->values + column_;
+        y_ = p_.to.y.at(0, column_);
+        residual_ = p_.to.residual.first ? p_.to.residual.at(0, column_) : nullptr;
+    }
+    __attribute__((target("avx512f,avx512bw"))) void store() {
+        __m512 y = _mm512_load_ps(sums_);
+        if (p_.to.bias) y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask_, p_.to.bias + column_));
+        if (residual_) {
+            y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask_, residual_));
+            residual_ += p_.to.residual.row_stride;
+        }
+        // If y is NaN, the second operand.
+        if (p_.activation == Activation::relu) y = _mm512_max_ps(y, _mm512_setzero_ps());
+        if (p_.activation == Activation::relu_keeps_nan) y = _mm512_max_ps(_mm512_setzero_ps(), y);
+        _mm512_mask_storeu_ps(y_, mask_, y);
+        sums_ += split_lines;
+        y_ += p_.to.y.row_stride;
+        if (++row_ < p_.rows) return;
+        column_ += lanes;
+        if (column_ < p_.columns) start();
+    }
+
+    const SplitPending& p_;
+    int64_t per_group_, row_ = 0, column_ = 0;
+    __mmask16 mask_ = 0;
+    const float *sums_ = nullptr, *residual_ = nullptr;
+    float* y_ = nullptr;
+};
+
+struct Idle {
+    void work(int64_t) {}
+    void next_step() {}
+};
+
+template <class First, class Second>
+struct Both {
+    First& first;
+    Second& second;
+    void work(int64_t group) {
+        first.work(group);
+        second.work(group);
+    }
+    void next_step() {
+        first.next_step();
+        second.next_step();
+    }
+};
+
+__attribute__((target("amx-tile,avx512f,avx512bw"))) void zero_tiles() {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+}
+__attribute__((target("amx-tile"))) void store_tiles(SplitSums& sums) {
+    constexpr int64_t row_bytes = split_lines * sizeof(float);
+    float *upper = sums.values, *lower = upper + tile_rows * split_lines;
+    _tile_stored(0, upper, row_bytes);
+    _tile_stored(1, upper + lanes, row_bytes);
+    _tile_stored(2, lower, row_bytes);
+    _tile_stored(3, lower + lanes, row_bytes);
+}
+
+// Small products first. Two of a step's six parts are loaded twice, the others once.
+template <class Work>
+__attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw"))) inline void multiply_steps(
+    const SplitStep* rows, const SplitStep* columns, int64_t steps, Work& work) {
+    constexpr int64_t middle = part_bytes, low = 2 * part_bytes;
+    for (int64_t step = 0; step < steps; ++step, work.next_step()) {
+        const std::byte *a = rows[step].bytes, *b = columns[step].bytes;
+        load_rows(a + low);
+        load_columns(b);
+        multiply_parts();
+        work.work(0);
+        load_rows(a + middle);
+        multiply_parts();
+        work.work(1);
+        load_columns(b + middle);
+        multiply_parts();
+        work.work(2);
+        load_rows(a);
+        multiply_parts();
+        work.work(3);
+        load_columns(b + low);
+        multiply_parts();
+        work.work(4);
+        load_columns(b);
+        multiply_parts();
+        work.work(5);
+    }
+}
+
 }  // namespace
 
 bool has_split_products() { return has_matrix_tiles(); }
 
 __attribute__((target("avx512f,avx512bw"))) bool pack_split_rows(const SplitSource& source,
                                                                  SplitStep* packed) {
-    Splitter s = splitter(false);
+    SplitExtremes extremes;
+    Splitter s = splitter(false, extremes);
     for (int64_t k = 0; k < source.depth; k += split_depth, ++packed)
         for (int64_t tile = 0; tile < 2; ++tile) {
             __m512 left[lanes], right[lanes];
@@ -159,12 +343,14 @@ __attribute__((target("avx512f,avx512bw"))) bool pack_split_rows(const SplitSour
             for (int64_t i = 0; i < lanes; ++i)
                 emit(s, left[i], right[i], packed->bytes + tile * tile_bytes + i * tile_row_bytes);
         }
-    return has_parts(s);
+    keep(s, extremes);
+    return has_split_parts(extremes, source);
 }
 
 __attribute__((target("avx512f,avx512bw"))) bool pack_split_columns(const SplitSource& source,
                                                                     SplitStep* packed) {
-    Splitter s = splitter(true);
+    SplitExtremes extremes;
+    Splitter s = splitter(true, extremes);
     for (int64_t k = 0; k < source.depth; k += split_depth, ++packed)
         for (int64_t tile = 0; tile < 2; ++tile)
             for (int64_t half = 0; half < 2; ++half) {
@@ -173,52 +359,47 @@ __attribute__((target("avx512f,avx512bw"))) bool pack_split_columns(const SplitS
                 std::byte* to = packed->bytes + tile * tile_bytes + half * tile_bytes / 2;
                 for (int64_t i = 0; i < lanes; i += 2) emit(s, x[i], x[i + 1], to + i / 2 * tile_row_bytes);
             }
-    return has_parts(s);
+    keep(s, extremes);
+    return has_split_parts(extremes, source);
 }
 
-// Small products first. Four of a step's parts are loaded twice, the others once.
-__attribute__((target("amx-tile,amx-bf16"))) void multiply_split(const SplitStep* rows,
-                                                                 const SplitStep* columns, int64_t steps,
-                                                                 SplitSums& sums) {
-    constexpr int64_t middle = part_bytes, low = 2 * part_bytes, row_bytes = split_lines * sizeof(float);
-    float *upper = sums.values, *lower = upper + tile_rows * split_lines;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (int64_t step = 0; step < steps; ++step) {
-        const std::byte *a = rows[step].bytes, *b = columns[step].bytes;
-        load_rows(a + low);
-        load_columns(b);
-        multiply_parts();
-        load_rows(a + middle);
-        multiply_parts();
-        load_columns(b + middle);
-        multiply_parts();
-        load_rows(a);
-        multiply_parts();
-        load_columns(b + low);
-        multiply_parts();
-        load_columns(b);
-        multiply_parts();
+bool has_split_parts(const SplitExtremes& extremes, const SplitSource& source) {
+    if (*std::ranges::max_element(extremes.largest) >= without_parts) return false;
+    if (*std::ranges::min_element(extremes.least) >= least_largest - 1) return true;
+    for (int64_t line = 0; line < std::min(source.lines, split_lines); ++line)
+        if (!has_parts_of_line(source, line)) return false;
+    return true;
+}
+
+bool can_split_meanwhile(const SplitSource& s, bool is_of_columns) {
+    if (s.lines < split_lines || s.depth % split_depth) return false;
+    return is_of_columns ? s.line_stride == 1 && s.depth_block == lanes * s.depth_stride
+                         : s.depth_stride == 1;
+}
+
+__attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw"))) void multiply_split(
+    const SplitStep* rows, const SplitStep* columns, int64_t steps, const SplitWork& work, SplitSums& sums) {
+    zero_tiles();
+    Idle idle;
+    if (work.split && work.store) {
+        Splitting splitting(*work.split);
+        Storing storing(*work.store, steps);
+        Both<Splitting, Storing> both{splitting, storing};
+        multiply_steps(rows, columns, steps, both);
+        splitting.finish(*work.split->extremes);
+    } else if (work.split) {
+        Splitting splitting(*work.split);
+        multiply_steps(rows, columns, steps, splitting);
+        splitting.finish(*work.split->extremes);
+    } else if (work.store) {
+        Storing storing(*work.store, steps);
+        multiply_steps(rows, columns, steps, storing);
+    } else {
+        multiply_steps(rows, columns, steps, idle);
     }
-    _tile_stored(0, upper, row_bytes);
-    _tile_stored(1, upper + lanes, row_bytes);
-    _tile_stored(2, lower, row_bytes);
-    _tile_stored(3, lower + lanes, row_bytes);
+    store_tiles(sums);
 }
 
-__attribute__((target("avx512f,avx512bw"))) void store_split(const SplitSums& sums, int64_t rows,
-                                                             int64_t columns, const SplitResult& to) {
-    for (int64_t m = 0; m < rows; ++m)
-        for (int64_t n = 0; n < columns; n += lanes) {
-            __mmask16 mask = first_lanes(columns - n);
-            __m512 y = _mm512_load_ps(sums.values + m * split_lines + n);
-            if (to.bias) y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask, to.bias + n));
-            int64_t place = m * to.stride + n;
-            if (to.residual) y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask, to.residual + place));
-            _mm512_mask_storeu_ps(to.y + place, mask, y);
-        }
-}
+void store_split(const SplitPending& pending) { Storing(pending, 1).finish(); }
 
 }  // namespace mge::cpu

@@ -98,6 +98,7 @@ KernelList kernels(Cpu, Conv2d) {
         on_plain_images<Conv2d, bf16_conv2d>("nhwc:amx_tiles"),
         winograd_conv2d(),
         winograd_conv2d_changing<true>(),
+        split_conv2d(),
         pointwise_conv2d(),
         gathered_conv2d(),
         depthwise_conv2d(),

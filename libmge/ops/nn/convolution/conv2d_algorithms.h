@@ -33,6 +33,10 @@ Algorithm one_pixel_conv2d();
 // (kernel/cpu/convolution/pointwise.h).
 Algorithm pointwise_conv2d();
 
+// Windows of one pixel of f32 by matrix instructions of bf16, as accurate as by f32, with constant weights,
+// on images in blocks of channels (kernel/cpu/product/split_matrices.h).
+Algorithm split_conv2d();
+
 // Windows of bf16 images with their channels last, or plain ones of up to four channels, by matrix
 // instructions (kernel/cpu/product/bf16_product.h), and the gradients.
 Algorithm bf16_conv2d();

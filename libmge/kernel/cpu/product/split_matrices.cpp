@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The side with fewer panels, rows or columns, is packed by all threads; it stays in each one's second cache.
+// Then each thread takes its share of the other side, panel by panel: packs it, multiplies it by all panels
+// of the first side, and stores the sums. So packed data is read while it is in a near cache. Long sums and
+// sides that do not fit are cut into blocks.
+#include "libmge/kernel/cpu/product/split_matrices.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "libmge/kernel/cpu/activate.h"
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/product/matrix_tiles.h"
+#include "libmge/kernel/cpu/product/small_matmul.h"
+
+namespace mge::cpu {
+namespace {
+
+// A thread's own panels have 144 KB each, and the side that all threads read has 1.2 MB. How sums are cut
+// depends on nothing else, so that more rows do not change the others' results.
+constexpr int64_t most_steps = 24, most_shared_panels = 8;
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// The size of equal parts of at most so many.
+int64_t part_size(int64_t count, int64_t most) { return divide_up(count, divide_up(count, most)); }
+
+struct Blocks {
+    explicit Blocks(const SplitMatrices& p)
+        : shares_columns(split_panels(p.n) <= split_panels(p.m)),
+          shared_panels(std::min(split_panels(p.n), split_panels(p.m))),
+          own_panels(std::max(split_panels(p.n), split_panels(p.m))),
+          panels(part_size(shared_panels, most_shared_panels)),
+          steps(part_size(split_steps(p.k), most_steps)) {}
+
+    bool shares_columns;
+    int64_t shared_panels, own_panels;
+    int64_t panels, steps;  // size of a block
+};
+
+struct Block {
+    int64_t first_panel, last_panel;  // panels of the shared side
+    int64_t first_k, depth;
+    bool is_first, is_last;  // whether its sums begin and end
+
+    int64_t steps() const { return split_steps(depth); }
+};
+
+struct Next {
+    bool is_packed;
+    SplitMeanwhile work;
+};
+
+// Two panels and two sums of a thread.
+struct Own {
+    SplitStep *packed, *other;
+    SplitSums* sums;
+    SplitPending pending{};  // sums of the product before; none without rows
+};
+
+// In the workspace: the shared side, then two panels of each thread, then two sums of each.
+class Product {
+public:
+    Product(const SplitMatrices& shape, const SplitOperands& operands, void* workspace)
+        : shape_(shape),
+          operands_(operands),
+          blocks_(shape),
+          shared_(static_cast<SplitStep*>(workspace)),
+          own_(shared_ + blocks_.panels * blocks_.steps),
+          sums_(reinterpret_cast<SplitSums*>(own_ + 2 * shape.threads * blocks_.steps)) {}
+
+    void multiply() const;
+
+private:
+    SplitSource panel_of(bool is_of_columns, int64_t panel, const Block& block) const;
+    bool pack(bool is_of_columns, int64_t panel, const Block& block, SplitStep* to) const;
+    Own own(int thread) const;
+    void multiply(const Block& block) const;
+    void multiply(const Block& block, int64_t panel, Next& next, Own& own) const;
+    void multiply_own(const Block& block, int thread, int64_t begin, int64_t end) const;
+    void multiply_floats(const Block& block, int64_t panel, Own& own) const;
+    void prefetch_result(int64_t row, int64_t column) const;
+    SplitPending finish(const Block& block, int64_t row, int64_t column, SplitSums& sums) const;
+
+    const SplitMatrices& shape_;
+    const SplitOperands& operands_;
+    Blocks blocks_;
+    SplitStep *shared_, *own_;
+    SplitSums* sums_;
+};
+
+SplitSource Product::panel_of(bool is_of_columns, int64_t panel, const Block& block) const {
+    SplitSource source = is_of_columns ? operands_.b : operands_.a;
+    source.first = source.at(panel * split_lines, block.first_k);
+    source.lines = std::min(split_lines, source.lines - panel * split_lines);
+    source.depth = block.depth;
+    return source;
+}
+
+bool Product::pack(bool is_of_columns, int64_t panel, const Block& block, SplitStep* to) const {
+    const SplitSource source = panel_of(is_of_columns, panel, block);
+    return is_of_columns ? pack_split_columns(source, to) : pack_split_rows(source, to);
+}
+
+// To be written when the product is there.
+void Product::prefetch_result(int64_t row, int64_t column) const {
+    const int64_t m = row * split_lines, n = column * split_lines;
+    const int64_t rows = std::min(split_lines, shape_.m - m), columns = std::min(split_lines, shape_.n - n);
+    for (int64_t j = 0; j < columns; j += SplitSource::block)
+        for (int64_t i = 0; i < rows; ++i) __builtin_prefetch(operands_.result.y.at(m + i, n + j), 1);
+}
+
+bool is_stored_with_sums(Activation a) {
+    return a == Activation::none || a == Activation::relu || a == Activation::relu_keeps_nan;
+}
+
+// Activates the sums unless that is done while they are stored.
+SplitPending Product::finish(const Block& block, int64_t row, int64_t column, SplitSums& sums) const {
+    const int64_t m = row * split_lines, n = column * split_lines;
+    const int64_t rows = std::min(split_lines, shape_.m - m), columns = std::min(split_lines, shape_.n - n);
+    SplitResult to = operands_.result;
+    to.y.first = to.y.at(m, n);
+    if (to.bias) to.bias += n;
+    if (to.residual.first) to.residual.first = to.residual.at(m, n);
+    if (!block.is_first) to = {nullptr, {to.y.first, to.y.row_stride, to.y.block_stride}, to.y};
+    const Activation activation = block.is_last ? shape_.activation : Activation::none;
+    if (is_stored_with_sums(activation)) return {&sums, rows, columns, to, activation};
+    const SplitRows<float> in_place{sums.values, split_lines, SplitSource::block};
+    store_split({&sums, rows, columns, {to.bias, to.residual, in_place}, Activation::none});
+    activate(activation, sums.values, rows * split_lines);
+    to.bias = to.residual.first = nullptr;
+    return {&sums, rows, columns, to, Activation::none};
+}
+
+// One panel by all of the shared side. Meanwhile it packs the next one, if there is one, and stores the sums
+// of the product before.
+void Product::multiply(const Block& block, int64_t panel, Next& next, Own& own) const {
+    const SplitStep* shared = shared_;
+    const bool shares = blocks_.shares_columns;
+    const int64_t count = block.last_panel - block.first_panel;
+    for (int64_t i = 0; i < count; ++i, shared += block.steps()) {
+        next.work.first = split_lines * i / count;
+        next.work.last = split_lines * (i + 1) / count;
+        const int64_t other = block.first_panel + i;
+        const int64_t row = shares ? panel : other, column = shares ? other : panel;
+        prefetch_result(row, column);
+        SplitSums& sums = own.sums[own.pending.sums == own.sums];
+        multiply_split(shares ? own.packed : shared, shares ? shared : own.packed, block.steps(),
+                       {next.is_packed ? &next.work : nullptr, own.pending.rows ? &own.pending : nullptr},
+                       sums);
+        own.pending = finish(block, row, column, sums);
+    }
+}
+
+Own Product::own(int thread) const {
+    SplitStep* packed = own_ + 2 * thread * blocks_.steps;
+    return {packed, packed + blocks_.steps, sums_ + 2 * thread};
+}
+
+// Own panels in turn.
+void Product::multiply_own(const Block& block, int thread, int64_t begin, int64_t end) const {
+    const bool is_of_columns = !blocks_.shares_columns;
+    Own own = this->own(thread);
+    bool is_packed = false, has_parts = false;
+    begin_tiles();
+    for (int64_t i = begin; i < end; ++i, std::swap(own.packed, own.other)) {
+        if (!is_packed) has_parts = pack(is_of_columns, i, block, own.packed);
+        const SplitSource source = panel_of(is_of_columns, std::min(i + 1, end - 1), block);
+        SplitExtremes extremes;
+        Next next{has_parts && i + 1 < end && can_split_meanwhile(source, is_of_columns),
+                  {&source, is_of_columns, 0, 0, 2 * source.line_block, own.other, &extremes}};
+        if (has_parts)
+            multiply(block, i, next, own);
+        else
+            multiply_floats(block, i, own);
+        is_packed = next.is_packed;
+        if (is_packed) has_parts = has_split_parts(extremes, source);
+    }
+    end_tiles();
+    if (own.pending.rows) store_split(own.pending);
+}
+
+// Adds 16 k to the sums of up to 32 rows; k of a column are split_lines apart.
+void add_floats(const SplitSource& a, int64_t k, const float* columns, SplitSums& sums) {
+    for (int64_t line = 0; line < a.lines; line += SplitSource::block) {
+        float* y = sums.values + line * split_lines;
+        const SmallMatmul shape{std::min(SplitSource::block, a.lines - line),
+                                split_lines,
+                                std::min(SplitSource::block, a.depth - k),
+                                a.line_stride,
+                                a.depth_stride,
+                                split_lines,
+                                1};
+        small_matmul(shape, {a.at(line, k), columns, nullptr, y, y}, 0, split_lines);
+    }
+}
+
+// The same by floats, where numbers have no parts.
+void Product::multiply_floats(const Block& block, int64_t panel, Own& own) const {
+    static_assert(sizeof(SplitStep) >= SplitSource::block * split_lines * sizeof(float));
+    auto* columns = reinterpret_cast<float*>(own.packed);
+    for (int64_t i = block.first_panel; i < block.last_panel; ++i) {
+        const int64_t row = blocks_.shares_columns ? panel : i, column = blocks_.shares_columns ? i : panel;
+        const SplitSource a = panel_of(false, row, block), b = panel_of(true, column, block);
+        SplitSums& sums = own.sums[own.pending.sums == own.sums];
+        std::fill(std::begin(sums.values), std::end(sums.values), 0.0f);
+        for (int64_t k = 0; k < b.depth; k += SplitSource::block) {
+            for (int64_t n = 0; n < split_lines; ++n)
+                for (int64_t j = 0; j < std::min(SplitSource::block, b.depth - k); ++j) {
+                    const int64_t in_block = n % SplitSource::block;
+                    const float* from = b.at(n - in_block, k);
+                    columns[j * split_lines + n] =
+                        n < b.lines ? from[in_block * b.line_stride + j * b.depth_stride] : 0;
+                }
+            add_floats(a, k, columns, sums);
+        }
+        store_split(finish(block, row, column, sums));
+    }
+}
+
+void Product::multiply(const Block& block) const {
+    const bool shares_columns = blocks_.shares_columns;
+    std::atomic<bool> has_parts = true;
+    par_for(shape_.threads, block.last_panel - block.first_panel, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+            if (!pack(shares_columns, block.first_panel + i, block, shared_ + i * block.steps()))
+                has_parts = false;
+    });
+    in_parts(shape_.threads, blocks_.own_panels, 1, [&](int thread, int64_t begin, int64_t end) {
+        if (has_parts) return multiply_own(block, thread, begin, end);
+        Own own = this->own(thread);
+        for (int64_t i = begin; i < end; ++i) multiply_floats(block, i, own);
+    });
+}
+
+void Product::multiply() const {
+    const int64_t depth = blocks_.steps * split_depth;
+    for (int64_t panel = 0; panel < blocks_.shared_panels; panel += blocks_.panels)
+        for (int64_t k = 0; k < shape_.k; k += depth)
+            multiply(Block{panel, std::min(panel + blocks_.panels, blocks_.shared_panels), k,
+                           std::min(depth, shape_.k - k), k == 0, k + depth >= shape_.k});
+}
+
+}  // namespace
+
+size_t SplitMatrices::workspace() const {
+    const Blocks blocks(*this);
+    return size_t((blocks.panels + 2 * threads) * blocks.steps) * sizeof(SplitStep) +
+           size_t(2 * threads) * sizeof(SplitSums);
+}
+
+void multiply_split(const SplitMatrices& product, const SplitOperands& operands, void* workspace) {
+    Product(product, operands, workspace).multiply();
+}
+
+}  // namespace mge::cpu
