@@ -12,6 +12,7 @@
 #include "libmge/kernel/cpu/convolution/small_convolution.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/keep_nan-inl.h"
+#include "libmge/kernel/cpu/product/ordered_products-inl.h"
 #include "libmge/kernel/cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -131,6 +132,7 @@ void compute_spans(const SmallConvolution& s, const SmallConvolutionData& d, int
 
 // A row by itself, if that is faster: its last vector ends with it and overlaps the one before, so that
 // nothing is dropped.
+constexpr int row_vectors_together = HWY_TARGET == HWY_NEON ? 4 : vectors_together;
 int64_t row_vectors(const SmallConvolution& s) { return quotient_up(s.width, lanes()); }
 bool is_row_wise(const SmallConvolution& s) {
     // Overhead of twelve sums, in elements of the window.
@@ -150,7 +152,7 @@ void compute_columns(const SmallConvolution& s, const SmallConvolutionData& d, i
 #pragma GCC unroll 8
     for (int c = 0; c < C; ++c) {
         const Vector start = hn::Set(f, d.bias ? d.bias[channel + c] : 0.f);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int v = 0; v < V; ++v) sums[c][v] = start;
     }
     const float* weight = d.weight + channel * filter;
@@ -159,12 +161,12 @@ void compute_columns(const SmallConvolution& s, const SmallConvolutionData& d, i
             const float* x = d.padded + ic * s.plane() + (row + kh * s.dilation_height) * s.pitch() + column;
             for (int64_t kw = 0; kw < s.kernel_width; ++kw, ++weight, x += s.dilation_width) {
                 Vector pixels[V];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
                 for (int v = 0; v < V; ++v) pixels[v] = hn::LoadU(f, x + v * lanes());
 #pragma GCC unroll 8
                 for (int c = 0; c < C; ++c) {
                     auto w = hn::Set(f, weight[c * filter]);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
                     for (int v = 0; v < V; ++v) sums[c][v] = hn::MulAdd(w, pixels[v], sums[c][v]);
                 }
             }
@@ -173,7 +175,9 @@ void compute_columns(const SmallConvolution& s, const SmallConvolutionData& d, i
     if (d.residual) {
         // y may share memory with the residual, so nothing is added twice.
         HWY_ALIGN float values[V * most_lanes];
+#pragma GCC unroll 8  // or compilers keep all sums in memory
         for (int c = 0; c < C; ++c) {
+#pragma GCC unroll 4
             for (int v = 0; v < V; ++v) hn::Store(sums[c][v], f, values + v * lanes());
             add_residual(d, target + c * plane + written, column + V * lanes() - written,
                          values + (written - column));
@@ -183,27 +187,33 @@ void compute_columns(const SmallConvolution& s, const SmallConvolutionData& d, i
     if (is_rectified(d))
 #pragma GCC unroll 8
         for (int c = 0; c < C; ++c)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (int v = 0; v < V; ++v) sums[c][v] = rectified(d, sums[c][v]);
     float* y = d.y + target + column;
 #pragma GCC unroll 8
     for (int c = 0; c < C; ++c)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int v = 0; v < V; ++v) hn::StoreU(sums[c][v], f, y + c * plane + v * lanes());
+}
+
+using ComputeColumns = decltype(&compute_columns<1, 1>);
+template <int C, int... V>
+constexpr std::array<ComputeColumns, row_vectors_together> columns_of(std::integer_sequence<int, V...>) {
+    return {compute_columns<V + 1, C>...};
 }
 
 // Rows [first, last) of C channels.
 template <int C>
 void compute_rows(const SmallConvolution& s, const SmallConvolutionData& d, int64_t channel, int64_t first,
                   int64_t last) {
+    constexpr auto compute = columns_of<C>(std::make_integer_sequence<int, row_vectors_together>());
+    const int64_t most_vectors = std::min<int64_t>(row_vectors_together, s.width / lanes());
     for (int64_t row = first; row < last; ++row)
         for (int64_t written = 0; written < s.width;) {
-            const bool is_pair = s.width - written > lanes() && s.width >= span();
-            const int64_t columns = is_pair ? span() : lanes();
-            const int64_t column = std::min(written, s.width - columns);
-            auto compute = is_pair ? compute_columns<vectors_together, C> : compute_columns<1, C>;
-            compute(s, d, channel, row, column, written);
-            written = column + columns;
+            const int64_t vectors = std::min(most_vectors, quotient_up(s.width - written, lanes()));
+            const int64_t column = std::min(written, s.width - vectors * lanes());
+            compute[size_t(vectors - 1)](s, d, channel, row, column, written);
+            written = column + vectors * lanes();
         }
 }
 
@@ -235,13 +245,38 @@ void compute_pixels(const SmallConvolution& s, const SmallConvolutionData& d, in
 
 // --- channels in the lanes ---
 
-// So many sums, their weights and an element of x fit in sixteen registers. Two blocks of channels share the
-// elements, which cost a load each: with one there are more loads than products.
-constexpr int most_sums = 12, most_blocks = 2;
+// So many sums, their weights and an element of x fit in sixteen registers, or Arm's 32 with the elements in
+// vectors. Two blocks of channels share the elements, which cost a load each: with one there are more loads
+// than products.
+constexpr int most_sums = HWY_TARGET == HWY_NEON ? 20 : 12, most_blocks = 2;
 
 int64_t channel_blocks(const SmallConvolution& s) { return quotient_up(s.oc, lanes()); }
 int64_t blocks_together(const SmallConvolution& s) {
     return std::min<int64_t>(channel_blocks(s), most_blocks);
+}
+
+// sums (P, B) += P pixels times one vector of each block's weights.
+template <int P, int B, int... i>
+HWY_INLINE void add_pixels(const float* x, const Vector (&w)[B], Vector (&sums)[P][B],
+                           std::integer_sequence<int, i...>) {
+#if HWY_TARGET == HWY_NEON
+    // Products take single numbers of vectors, the last of which ends with the pixels: the image may end
+    // there.
+    if constexpr (P >= 4) {
+        constexpr auto first = [](int p) { return std::min(p / 4 * 4, P - 4); };
+        Vector pixels[(P + 3) / 4];
+#pragma GCC unroll 5
+        for (int n = 0; n < (P + 3) / 4; ++n) pixels[n] = hn::LoadU(F32(), x + first(4 * n));
+        ((sums[i % P][i / P] =
+              add_lane_product<i % P - first(i % P)>(pixels[i % P / 4], w[i / P], sums[i % P][i / P])),
+         ...);
+        return;
+    }
+#endif
+    for (int p = 0; p < P; ++p) {
+        const auto pixel = hn::Set(F32(), x[p]);
+        for (int b = 0; b < B; ++b) sums[p][b] = hn::MulAdd(pixel, w[b], sums[p][b]);
+    }
 }
 
 // Pixels [column, column + P) of a row, of B blocks of channels.
@@ -263,10 +298,7 @@ void compute_run(const SmallConvolution& s, const SmallConvolutionData& d, int64
             for (int64_t kw = 0; kw < s.kernel_width; ++kw, weight += lanes(), x += s.dilation_width) {
                 Vector w[B];
                 for (int b = 0; b < B; ++b) w[b] = hn::LoadU(f, weight + b * block_weights);
-                for (int p = 0; p < P; ++p) {
-                    const auto pixel = hn::Set(f, x[p]);
-                    for (int b = 0; b < B; ++b) sums[p][b] = hn::MulAdd(pixel, w[b], sums[p][b]);
-                }
+                add_pixels(x, w, sums, std::make_integer_sequence<int, P * B>());
             }
         }
     const int64_t step = B * lanes(), plane = s.height * s.width;
