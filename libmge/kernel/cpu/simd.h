@@ -380,6 +380,14 @@ template <class F>
 HWY_INLINE void run_row(F f, const float* x, int64_t n, auto* out) {
     const int64_t lanes = int64_t(simd_lanes());
     int64_t i = 0;
+#if HWY_TARGET == HWY_NEON  // two at a time: the loop's own instructions are a tenth of those of silu
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        const Simd a = Simd::load(x + i), b = Simd::load(x + i + lanes);
+        const auto y = f(a), z = f(b);
+        store_result(y, out + i);
+        store_result(z, out + i + lanes);
+    }
+#endif
     for (; i + lanes <= n; i += lanes) store_result(f(Simd::load(x + i)), out + i);
     if (i == n) return;
     HWY_ALIGN float rest[hn::MaxLanes(F32())] = {};
@@ -421,14 +429,18 @@ void unary_rows(const Rows& r) {
         }
     }
 }
-// Rows of one vector each, as blocks of channels are.
-template <class F>
+// Rows of N vectors each, as blocks of channels are.
+template <int N, class F>
 HWY_INLINE void vector_rows(F f, const Rows& r, auto* out) {
     const char *x = r.in[0], *y = r.in[1];
     const int64_t x_step = r.row_stride[0], y_step = r.row_stride[1], out_step = r.out_stride;
     for (int64_t row = r.rows; row > 0; --row, x += x_step, y += y_step) {
-        Simd a = Simd::load(reinterpret_cast<const float*>(x));
-        store_result(f(a, Simd::load(reinterpret_cast<const float*>(y))), out);
+#pragma GCC unroll 2
+        for (int v = 0; v < N; ++v) {
+            const int64_t at = v * int64_t(simd_lanes());
+            Simd a = Simd::load(reinterpret_cast<const float*>(x) + at);
+            store_result(f(a, Simd::load(reinterpret_cast<const float*>(y) + at)), out + at);
+        }
         out = reinterpret_cast<decltype(out)>(reinterpret_cast<char*>(out) + out_step);
     }
 }
@@ -438,7 +450,9 @@ void binary_rows(const Rows& r) {
     using T = typename ElementOf<decltype(F{}(Simd(0.0), Simd(0.0)))>::Type;
     F f = *static_cast<const F*>(r.functor);
     if (r.n == int64_t(simd_lanes()) && !r.is_scalar[0] && !r.is_scalar[1])
-        return vector_rows(f, r, r.output<T>(0));
+        return vector_rows<1>(f, r, r.output<T>(0));
+    if constexpr (hn::MaxLanes(F32()) == 4)  // blocks have eight channels
+        if (r.n == 8 && !r.is_scalar[0] && !r.is_scalar[1]) return vector_rows<2>(f, r, r.output<T>(0));
     for (int64_t row = 0; row < r.rows; ++row) {
         auto *x = r.input<float>(0, row), *y = r.input<float>(1, row);
         T* out = r.output<T>(row);
