@@ -57,7 +57,9 @@ constexpr int64_t rows_at_once = HWY_TARGET == HWY_NEON ? 4 : 2;
 
 // The part of tile i of `count` in `depth` rows of b from `next` on.
 HWY_INLINE Fetched part_of_fetched(const float* next, int64_t depth, int64_t i, int64_t count) {
-    const int64_t step = std::max(rows_at_once, count / rows_at_once * rows_at_once);
+    // The loop around those rows has some twenty instructions of its own on Arm.
+    constexpr int64_t longer = HWY_TARGET == HWY_NEON ? 4 : 1;
+    const int64_t step = longer * std::max(rows_at_once, count / rows_at_once * rows_at_once);
     const int64_t together = (step + count - 1) / count, first = i * ((depth + step - 1) / step) * together;
     return {next && first < depth ? next + first * columns : nullptr, step, together};
 }
@@ -208,13 +210,18 @@ constexpr std::array<AddRows, max_rows<factor>> by_rows(std::integer_sequence<in
 template <Factor factor>
 constexpr auto adds = by_rows<factor>(std::make_integer_sequence<int, max_rows<factor>>());
 
-// Rows in even tiles, with no small rest.
+// Rows in even tiles, with no small rest. A column's part of a tile is loaded in whole vectors on Arm, so
+// tiles except the last have multiples of their lanes.
 template <Factor factor>
 struct Tiles {
+    static constexpr int64_t multiple = HWY_TARGET == HWY_NEON && factor == Factor::columns ? lanes : 1;
     int64_t first, rows;
 
     int64_t count() const { return (rows + max_rows<factor> - 1) / max_rows<factor>; }
-    int64_t begin(int64_t i) const { return first + rows * i / count(); }
+    int64_t begin(int64_t i) const {
+        const int64_t even = rows * i / count();
+        return first + std::min(rows, (even + multiple - 1) / multiple * multiple);
+    }
     int64_t height(int64_t i) const { return begin(i + 1) - begin(i); }
 };
 
