@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a model of benchmarks/inference three times in ONNX Runtime or ncnn, on one thread.
+"""Runs a model of benchmarks/inference three times, or RUNS times, in ONNX Runtime or ncnn, on one
+thread.
 
 A call of getppid() before and after each run makes count.c print the instructions of the run.
-Usage: peer.py onnxruntime|ncnn FOLDER/NAME
+Usage: peer.py onnxruntime|ncnn FOLDER/NAME [RUNS]
 """
 
 import os
@@ -46,7 +47,7 @@ def main():
     with np.load(f"{base}.case.npz") as case:
         x, expected = case["x"].astype(np.float32), case["y"]
     run = {"onnxruntime": in_onnxruntime, "ncnn": in_ncnn}[engine](base, x)
-    for _ in range(3):
+    for _ in range(int(sys.argv[3]) if len(sys.argv) > 3 else 3):
         os.getppid()
         y = run()
         os.getppid()
