@@ -73,7 +73,7 @@ void Trace::begin(std::span<const Tensor> arguments, std::shared_ptr<StepObserve
     for (size_t i = 0; i < arguments.size(); ++i) {
         if (!recorded_) {
             variables_.push_back(
-                {Kind::argument, arguments[i].spec(), arguments[i].device(), int(i), {}, {}});
+                {Kind::argument, arguments[i].spec(), arguments[i].device(), int(i), {}, {}, {}});
             present_.emplace_back();
         } else if (variables_[i].spec.dtype != arguments[i].dtype()) {
             leave();

@@ -92,6 +92,7 @@ private:
         DeviceId device;  // in the recording
         int at = 0;       // argument number, or the step that computes it
         Tensor constant;  // literals and captured tensors
+        Tensor captured;  // the value of a captured tensor in the recording
         Tensor on_host;   // a host copy of literals and captured integers that shapes may depend on
     };
     struct Step {

@@ -26,7 +26,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 int Trace::add_variable(Kind kind, const Tensor& tensor, int at) {
-    variables_.push_back({kind, tensor.spec(), tensor.device(), at, {}, {}});
+    variables_.push_back({kind, tensor.spec(), tensor.device(), at, {}, {}, {}});
     present_.emplace_back();
     bind(int(variables_.size()) - 1, tensor);
     return int(variables_.size()) - 1;
@@ -37,6 +37,7 @@ int Trace::new_external(const Tensor& tensor) {
     int id = add_variable(literal ? Kind::literal : Kind::external, tensor, 0);
     auto& variable = variables_[size_t(id)];
     if (literal || options_.capture_as_const) variable.constant = tensor;
+    if (!literal && options_.capture_as_const) variable.captured = tensor.alias();
     bool shapes_may_follow = is_int(tensor.dtype()) && tensor.spec().numel() <= known_value_limit;
     if (literal || (options_.capture_as_const && shapes_may_follow)) variable.on_host = to_host(tensor);
     return id;
@@ -60,6 +61,8 @@ int Trace::match_external(const Tensor& tensor, int expected) {
         bind(expected, tensor);
         return expected;
     }
+    if (variable.captured && !same_bytes(variable.captured, tensor))
+        fail("tensors not equals: a tensor that the recording has as a constant has changed");
     auto& present = present_[size_t(expected)];
     bool is_same = !present.bound || present.handle.is_same(tensor) ||
                    (present.handle.device() == tensor.device() && same_bytes(present.handle, tensor));

@@ -71,7 +71,7 @@ def test_tensors_from_outside_are_fed_again(symbolic):
 
 
 @both_modes
-def test_captured_tensors_stay_as_they_were(symbolic):
+def test_calls_after_a_captured_tensor_has_changed_are_errors(symbolic):
     weight = floats(2.0)
 
     @trace(symbolic=symbolic, capture_as_const=True)
@@ -79,7 +79,11 @@ def test_captured_tensors_stay_as_they_were(symbolic):
         return x * weight
 
     assert f(floats(3.0)).item() == 6
-    weight._reset(floats(100.0))
+    weight += 98
+    for _ in range(2):
+        with pytest.raises(TraceError, match="tensors not equals"):
+            f(floats(3.0))
+    weight[...] = floats(2.0)
     assert f(floats(3.0)).item() == 6
 
 

@@ -80,7 +80,8 @@ class trace:
     Args:
         function: the function or Module to trace. Its positional Tensors are the inputs.
         symbolic: record without running; values are computed on access.
-        capture_as_const: Tensors that are not arguments become constants; required for ``dump``.
+        capture_as_const: Tensors that are not arguments become constants; required for ``dump``. A
+            call after one of them has changed is an error.
         record_only: record every call anew, as with ``capture_as_const``, and compile nothing.
         sublinear_memory_config: a ``SublinearMemoryConfig``: values with a long lifetime are
             recomputed instead of kept.
