@@ -235,7 +235,9 @@ class Tensor(_mge.Tensor):
             >>> Tensor([[1, 2, 3], [4, 5, 6]]).transpose(1, 0).shape
             (3, 2)
         """
-        return shaping.transposed(self, shape_of_arguments(args)) if self.ndim else self
+        if not self.ndim:
+            return shaping.copied(self)
+        return shaping.transposed(self, shape_of_arguments(args))
 
     def flatten(self, start_axis: int = 0, end_axis: int = -1) -> "Tensor":
         """As ``functional.flatten``.

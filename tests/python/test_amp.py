@@ -358,3 +358,12 @@ def test_formats_of_modules_and_gradients():
     assert y.format == "nhwc"
     assert all(p.grad.format == "nhwc" and p.grad.shape == p.shape for p in copy.parameters())
     np.testing.assert_array_equal(net(IMAGE).numpy(), y.numpy())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_norms_over_any_axes_keep_half_precision(dtype):
+    image = IMAGE.astype(dtype)
+    found = F.nn.general_norm(image, (1, 3), affine=False)
+    assert found.dtype == image.dtype
+    wide = F.nn.general_norm(image.astype("float32"), (1, 3), affine=False)
+    np.testing.assert_allclose(found.astype("float32").numpy(), wide.numpy(), atol=0.02)

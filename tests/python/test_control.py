@@ -2,6 +2,7 @@
 """Branches and loops: called at once, traced, differentiated, dumped and loaded."""
 
 import io
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -87,6 +88,19 @@ def test_while_loop_iterates_by_its_values(run):
         np.testing.assert_allclose(
             run(power, x, Tensor(n)).numpy(), np.array([2.0, 3.0]) ** min(n, 8)
         )
+
+
+def test_loop_variables_may_be_a_named_tuple(run):
+    pair = namedtuple("Pair", "count sum")
+
+    def function(x):
+        return F.while_loop(
+            lambda count, _: count < 3,
+            lambda count, total: pair(count + 1, total + x),
+            pair(Tensor(0), F.zeros_like(x)),
+        ).sum
+
+    np.testing.assert_array_equal(run(function, Tensor([2.0])).numpy(), [6])
 
 
 def running(h, xs):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import megengine.functional as F
-from megengine import Tensor
+from megengine import Parameter, Tensor
 from megengine.autodiff import GradManager
 from megengine.jit import trace
 
@@ -95,6 +95,16 @@ def test_certain_class_costs_zero_without_a_sign(with_logits):
     certain = [[200.0, 0.0]] if with_logits else [[1.0, 0.0]]
     loss = F.nn.cross_entropy(Tensor(certain), Tensor([0]), with_logits=with_logits)
     assert loss.item() == 0 and not np.signbit(loss.numpy())
+
+
+def test_impossible_other_classes_have_no_gradient():
+    pred = Parameter([[0.0, 1.0, 0.0], [0.5, 0.5, 0.0]])
+    gm = GradManager().attach(pred)
+    with gm:
+        loss = F.nn.cross_entropy(pred, Tensor([1, 0]), with_logits=False, label_smooth=None)
+        gm.backward(loss)
+    np.testing.assert_allclose(loss.numpy(), np.log(2) / 2, rtol=1e-6)
+    np.testing.assert_array_equal(pred.grad.numpy(), [[0, -0.5, 0], [-1, 0, 0]])
 
 
 def test_gradient_of_expm1_far_below_zero():

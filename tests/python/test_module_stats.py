@@ -9,6 +9,7 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
+from megengine.quantization import quantize_qat
 from megengine.utils import module_stats as stats
 from megengine.utils import stat_rules
 from megengine.utils.module_stats import module_stats
@@ -313,3 +314,11 @@ def test_receptive_fields_of_nodes():
 )
 def test_sizes(amount, suffix, text):
     assert stats.sizeof_fmt(amount, suffix) == text
+
+
+def test_observers_go_on_after_a_count():
+    net = quantize_qat(M.Sequential(M.Linear(3, 2), M.Linear(2, 2)))
+    net[1].act_observer.disable()
+    module_stats(net, input_shapes=(1, 3), logging_to_stdout=False)
+    assert net.training and net[0].act_observer.training
+    assert net[0].act_observer.enabled and not net[1].act_observer.enabled

@@ -233,3 +233,24 @@ def test_a_state_of_fewer_parameters_is_refused():
     # SGD without momentum has no state that could be missing.
     sgd = O.SGD([mge.Parameter([1.0])], lr=0.1)
     sgd.load_state_dict(sgd.state_dict())
+
+
+@pytest.mark.parametrize("damage", ["state", "options", "parameter"])
+def test_a_state_that_does_not_fit_changes_nothing(damage):
+    def adam():
+        params = [mge.Parameter([float(k)]) for k in range(2)]
+        return O.Adam([{"params": param} for param in params], lr=0.1)
+
+    state = adam().state_dict()
+    state["param_groups"][0]["lr"] = 0.5
+    if damage == "state":
+        del state["state"][1]
+    elif damage == "options":
+        del state["param_groups"][1]["eps"]
+    else:
+        state["state"][2] = state["state"][1]
+    optimizer = adam()
+    before = optimizer.state_dict()
+    with pytest.raises((KeyError, ValueError)):
+        optimizer.load_state_dict(state)
+    assert optimizer.state_dict() == before

@@ -317,6 +317,17 @@ def test_easy_quant_of_parts_that_take_lists():
     assert net(image()).shape == (2, 6, 6, 6)
 
 
+def test_easy_quant_that_fails_leaves_the_mode():
+    net = Q.quantize_qat(M.Sequential(M.Linear(2, 2)))
+    with pytest.raises(TypeError, match="use reset_qconfig"):
+        Q.apply_easy_quant(net, F.ones((1, 2)))
+    assert net.training and net[0].act_observer.enabled
+    net = Q.reset_qconfig(net, Q.passive_qconfig)
+    with pytest.raises(RuntimeError):
+        Q.apply_easy_quant(net, F.ones((1, 3)))
+    assert net.training and net[0].weight_fake_quant.enabled
+
+
 def test_new_observers_replace_the_old_ones():
     net = Q.quantize_qat(M.Sequential(M.Linear(2, 2)), qconfig=Q.calibration_qconfig)
     net(F.ones((1, 2)))

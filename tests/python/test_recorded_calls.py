@@ -8,6 +8,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 from megengine.autodiff import Function, GradManager
+from megengine.core.tensor.dtype import qint8
 from megengine.jit import DTRConfig, GraphOptimizationConfig, partial_trace, trace
 
 X = mge.Tensor(np.random.RandomState(3).rand(4, 3).astype("float32"))
@@ -170,6 +171,38 @@ def test_random_numbers_are_new_in_each_call(wrap):
     function = wrap(lambda x: F.dropout(x, 0.5))
     ones = F.ones(200)
     assert (function(ones).numpy() != function(ones).numpy()).any()
+
+
+@pytest.mark.parametrize("wrap", [partial_trace, without_host])
+def test_a_seed_restarts_the_random_numbers(wrap):
+    function = wrap(lambda x: x + mge.random.uniform(size=(4, 3)))
+    mge.random.seed(7)
+    expected = (X + mge.random.uniform(size=(4, 3))).numpy()
+    for _ in range(3):
+        mge.random.seed(7)
+        np.testing.assert_array_equal(function(X).numpy(), expected)
+
+
+@pytest.mark.parametrize("wrap", [partial_trace, without_host])
+def test_scales_are_recorded_separately(wrap):
+    function = wrap(lambda x: x.astype("float32") + x.astype("float32"))
+    for scale in (0.1, 0.5, 0.1):
+        steps = mge.Tensor(np.int8([1, -2])).astype("float32") * scale
+        found = function(steps.astype(qint8(scale)))
+        np.testing.assert_allclose(found.numpy(), 2 * scale * np.float32([1, -2]), rtol=1e-6)
+    np.testing.assert_array_equal(function(mge.Tensor(np.int8([1, -2]))).numpy(), [2, -4])
+
+
+@pytest.mark.parametrize("wrap", [partial_trace, without_host])
+def test_settings_are_recorded_separately(wrap):
+    product = wrap(lambda x: F.matmul(x, x, transpose_b=True))
+    with mge.amp.autocast(low_prec_dtype="float16"):
+        assert product(X).dtype == "float16"
+    assert product(X).dtype == "float32"
+    zeros = wrap(lambda: F.zeros(2))
+    assert zeros().device == "xpux"
+    with mge.device.default_device("cpu1"):
+        assert zeros().device == "cpu1"
 
 
 @pytest.mark.parametrize("wrap", [partial_trace, without_host])

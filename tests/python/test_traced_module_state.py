@@ -128,6 +128,20 @@ def test_state_is_changed_as_by_the_module():
     assert traced.count.item() == 2
 
 
+def test_constants_that_the_module_changes_begin_anew_in_each_call():
+    class Padded(M.Module):
+        def forward(self, x):
+            made = mge.Tensor(np.ones(4, "float32"))
+            made[:2] = x
+            made += 1
+            return made * 2
+
+    traced = trace_module(Padded(), F.zeros(2))
+    for x in (F.zeros(2), F.ones(2)):
+        assert_agree(traced, Padded(), x)
+    assert_agree(copy.deepcopy(traced), Padded(), F.zeros(2))
+
+
 def test_statistics_match_one_call():
     net, twin = M.BatchNorm2d(3), M.BatchNorm2d(3)
     trace_module(M.Sequential(net), image())

@@ -45,6 +45,13 @@ def test_methods():
     assert scalar().max(axis=-1, keepdims=True).numpy().shape == (1,)
 
 
+def test_a_transposed_number_is_another_tensor():
+    x = scalar()
+    for y in (x.T, x.transpose()):
+        y *= 3
+    assert x.numpy() == 2
+
+
 def test_logsumexp_and_softmax():
     for axis in (0, -1):
         assert F.logsumexp(scalar(), axis).numpy().shape == ()

@@ -9,6 +9,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ import megengine.functional as F
 from megengine.jit import trace
 from megengine.tools import svg_viewer
 from megengine.tools.compare_binary_iodump import check, load_tensor_binary
-from megengine.tools.load_network_and_run import _Maker
+from megengine.tools.load_network_and_run import _Maker, make_data_given_desc
 from megengine.tools.native import find_tool
 
 
@@ -53,8 +54,9 @@ def model(tmp_path):
 
 
 def test_load_network_and_run(run, model):
-    printed = run("load_network_and_run", model, "--iter", 2, "--warm-up", 1, "--calc-output-rms")
-    assert "output_rms y:" in printed
+    for option in ("--calc-output-rms", "--output-name=y"):
+        printed = run("load_network_and_run", model, "--iter", 2, "--warm-up", 1, option)
+        assert "output_rms y:" in printed
 
 
 def test_inputs_from_a_pickle(run, model, tmp_path):
@@ -72,7 +74,22 @@ def test_inputs_by_rules(run, model):
     assert "output_rms y: 6" in run("load_network_and_run", model, *options)
 
 
-@pytest.mark.parametrize("rule", ["__class__()", "nothing({})", "randint", "uniform(open('x'))"])
+def test_the_batch_size_goes_before_other_shapes():
+    args = Namespace(input_desc="x:1,2", rng="y:normal(size={})", batchsize=4, seed=0)
+    inputs = {"x": ((9, 2), "float32"), "y": ((9,), "float16"), "z": ((), "int32")}
+    made = make_data_given_desc(args, inputs)
+    assert [made[name].shape for name in "xyz"] == [(4, 2), (4,), ()]
+
+
+@pytest.mark.parametrize("option", ["--rng", "--input-desc", "--output-name"])
+def test_names_that_the_model_does_not_have(run, model, option):
+    printed = run("load_network_and_run", model, option, "wrong:2", code=1)
+    assert "load_network_and_run: the model has no" in printed
+
+
+@pytest.mark.parametrize(
+    "rule", ["uniform(foo=1)", "__class__()", "nothing({})", "randint", "uniform(open('x'))"]
+)
 def test_only_numpy_generators_are_allowed(rule):
     with pytest.raises(ValueError):
         _Maker(0).make((2,), rule)

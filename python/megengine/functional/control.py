@@ -277,7 +277,7 @@ def _loop(
         values = body_function(*values)
         _check_loop_results(structure, flatten(values, "while_loop")[1])
         steps += 1
-    return type(loop_vars)(values)
+    return getattr(loop_vars, "_make", type(loop_vars))(values)
 
 
 def _scan_length(sliced: list[Tensor], length: int | None) -> int:

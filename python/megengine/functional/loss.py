@@ -83,7 +83,7 @@ def cross_entropy(
     label: Tensor,
     axis: int = 1,
     with_logits: bool = True,
-    label_smooth: float = 0,
+    label_smooth: float | None = 0,
     reduction: str = "mean",
 ) -> Tensor:
     """Cross entropy between predicted class probabilities and class numbers.
@@ -93,7 +93,7 @@ def cross_entropy(
         label: class numbers, of the shape of ``pred`` without the axis.
         axis: axis of the classes.
         with_logits: apply a softmax first.
-        label_smooth: weight of the uniform distribution in the target, in [0, 1).
+        label_smooth: weight of the uniform distribution in the target, in [0, 1); None is 0.
         reduction: see the module.
     Returns:
         Tensor.
@@ -110,10 +110,14 @@ def cross_entropy(
         f"[cross_entropy] label must have one rank less than pred ({pred.ndim}), got {label.ndim}"
     )
     axis = normal_axis(axis, pred.ndim, "cross_entropy")
-    logarithm = _mge.ops.softmax(pred, axis=axis, log=True) if with_logits else _mge.ops.log(pred)
-    picked = _mge.ops.indexing_one_hot(logarithm, as_places(label), axis=axis)
+    values = _mge.ops.softmax(pred, axis=axis, log=True) if with_logits else pred
+    picked = _mge.ops.indexing_one_hot(values, as_places(label), axis=axis)
     picked = _mge.ops.remove_axis(picked, axes=[axis])
-    if label_smooth != 0:
+    if not with_logits:
+        # Only of the label's class: the gradient of the logarithm is infinite at 0.
+        picked = _mge.ops.log(picked)
+    if label_smooth is not None and label_smooth != 0:
+        logarithm = values if with_logits else _mge.ops.log(values)
         uniform = _mge.ops.mul(mean(logarithm, axis), label_smooth)
         picked = _mge.ops.add(_mge.ops.mul(picked, 1 - label_smooth), uniform)
     return _mge.ops.sub(0, picked)  # a certain class costs 0, not -0

@@ -11,6 +11,7 @@ from .. import _mge
 from ..core.counted import counted
 from ..core.operands import as_list, is_whole
 from ..core.processes import distributed
+from ..core.tensor.dtype import is_bfloat16
 from ..core.tensor.extents import extents, reshaped_with
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
@@ -385,8 +386,8 @@ def general_norm(
     centred = _mge.ops.sub(inp, _mge.ops.mean(inp, axes=axes, keepdims=True))
     var = _mge.ops.mean(_mge.ops.square(centred), axes=axes, keepdims=True)
     out = _mge.ops.mul(centred, _mge.ops.rsqrt(_mge.ops.add(var, eps)))
-    if inp.dtype == np.float16:
-        out = out.astype("float16")
+    if is_bfloat16(inp.dtype) or inp.dtype == np.float16:
+        out = out.astype(inp.dtype)
     if affine:
         shape = [n if a in axes else 1 for a, n in enumerate(inp._tuple_shape)]
         assert weight is not None and bias is not None

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 from .. import _mge
 from ..core.nesting import Nesting
+from ..core.quantised import shown
 from ..core.random_turn import traced_call, turn
 from ..core.tracing_state import state
 from ..module import Module
@@ -68,7 +69,8 @@ def _like(sequence, parts: list):
 def _kind(value, nesting: Nesting | None = None) -> Hashable:
     """The key of a recording: shapes and dtypes of Tensors, and other values."""
     if isinstance(value, Tensor):
-        return Tensor, str(value.dtype), value._tuple_shape, str(value.device)
+        # A graph has the scales of quantised Tensors as constants.
+        return Tensor, shown(value.dtype), value._tuple_shape, str(value.device)
     if isinstance(value, Module):
         return value, value.training
     if isinstance(value, Optimizer):
@@ -85,6 +87,11 @@ def _kind(value, nesting: Nesting | None = None) -> Hashable:
             " code runs once: give arrays as Tensors"
         )
     return type(value), value
+
+
+def _settings() -> tuple[Hashable, ...]:
+    """The settings of this thread that operators follow when they are recorded."""
+    return _mge.mixed_precision(), _mge.get_default_device()
 
 
 def _without_params(group: dict) -> dict:
@@ -167,7 +174,7 @@ class RecordedCalls:
         if state.tracing:
             return self._function(*args, **kwargs)
         mode = self._owner.training if isinstance(self._owner, Module) else None
-        key = mode, _kind(args), _kind(kwargs)
+        key = mode, _kind(args), _kind(kwargs), *_settings()
         recording = self._recordings.get(key)
         if recording is None:
             recording = self._recorded(key, args, kwargs)

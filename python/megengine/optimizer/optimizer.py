@@ -226,7 +226,7 @@ class Optimizer(metaclass=ABCMeta):
             >>> sgd.param_groups[0]["lr"]
             0.1
         """
-        parameter_of = self._load_groups(state["param_groups"])
+        parameter_of = self._parameters_of(state["param_groups"])
         missing = [
             key
             for key, param in parameter_of.items()
@@ -234,19 +234,28 @@ class Optimizer(metaclass=ABCMeta):
         ]
         if missing:
             raise KeyError(f"loaded state dict has no state of the parameters {missing}")
-        for key, states in state["state"].items():
-            param = parameter_of[key]
-            self._state[param] = {
+        loaded = {
+            parameter_of[key]: {
                 name: Tensor(
                     value.numpy() if isinstance(value, Tensor) else value,
                     no_cache=True,
-                    device=param.device,
+                    device=parameter_of[key].device,
                 )
                 for name, value in states.items()
             }
+            for key, states in state["state"].items()
+        }
+        self._load_groups(state["param_groups"])
+        self._state.update(loaded)
 
-    def _load_groups(self, groups: list[dict]) -> dict[object, Parameter]:
-        """Take the options of saved groups. Returns the parameters by their saved keys."""
+    def _load_groups(self, groups: list[dict]) -> None:
+        """Take the options of saved groups, of all or of none."""
+        self._parameters_of(groups)
+        for have, given in zip(self.param_groups, groups, strict=True):
+            have.update({name: value for name, value in given.items() if name != "params"})
+
+    def _parameters_of(self, groups: list[dict]) -> dict[object, Parameter]:
+        """Returns the parameters by their keys in saved groups, which have to fit."""
         if len(groups) != len(self.param_groups):
             raise ValueError(
                 f"loaded state dict has {len(groups)} param groups, not {len(self.param_groups)}"
@@ -261,7 +270,6 @@ class Optimizer(metaclass=ABCMeta):
                     f" {sorted(given.keys() ^ have.keys())}"
                 )
             parameter_of.update(zip(given["params"], have["params"], strict=True))
-            have.update({name: value for name, value in given.items() if name != "params"})
         return parameter_of
 
     def backward(self, loss: Tensor):

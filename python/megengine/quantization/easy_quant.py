@@ -49,9 +49,11 @@ def apply_easy_quant(
     was_training = module.training
     module.eval()
     factors = np.linspace(start, stop, num)
-    for name in ("weight_observer", "act_observer"):
-        _run_hooked(module, concat([data, data]), partial(_search, name, factors))
-    module.train(was_training)
+    try:
+        for name in ("weight_observer", "act_observer"):
+            _run_hooked(module, concat([data, data]), partial(_search, name, factors))
+    finally:
+        module.train(was_training)
     return module
 
 
@@ -72,8 +74,10 @@ def _search(name: str, factors: np.ndarray, part: Module, inputs: tuple, output:
     if observer is None:
         return output
     disable_fake_quant(part)
-    target = part.forward(*_half(inputs, 0))
-    enable_fake_quant(part)
+    try:
+        target = part.forward(*_half(inputs, 0))
+    finally:
+        enable_fake_quant(part)
     _set_best_scale(observer, part, _half(inputs, 1), target.numpy(), factors)
     return concat([target, _half(output, 1)])
 

@@ -7,8 +7,9 @@ operator and steps the counter on; so a stream works under a trace as any other 
 
 import functools
 import math
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,12 +24,17 @@ from ..tensor import Tensor
 _host_rng = None
 
 
+def _first_words(key: int) -> np.ndarray:
+    """Key and counter of a stream at its start."""
+    return np.array([key & 0xFFFFFFFF, 0], np.uint32).view(np.int32)
+
+
 class _Stream:
     def __init__(self, key: int, device=None):
-        words = np.array([key & 0xFFFFFFFF, 0], np.uint32).view(np.int32)
-        self._state = Tensor(words, device=device, no_cache=True)
+        self._state = Tensor(_first_words(key), device=device, no_cache=True)
         _mge.outlive_recordings(self._state)
         self._step = Tensor(np.array([0, 1], np.int32), device=device)
+        self._process = os.getpid()
 
     @property
     def device(self):
@@ -40,8 +46,12 @@ class _Stream:
         return self._state.numpy().tolist()
 
     @words.setter
-    def words(self, words: list[int]) -> None:
+    def words(self, words: Sequence[int]) -> None:
         self._state._reset(Tensor(np.array(words, np.int32), device=self.device, no_cache=True))
+
+    def is_usable(self) -> bool:
+        """False in a process forked from that of the stream: it may not reach the device."""
+        return self._process == os.getpid()
 
     def draw(self) -> Tensor:
         """The state for one operator; the next one gets another."""
@@ -426,7 +436,12 @@ def seed(seed: int) -> None:
     """
     global _seed, _host_rng
     _seed = _checked_seed(seed, "seed")
-    _streams.clear()
+    with turn():
+        for device, stream in list(_streams.items()):
+            if stream.is_usable():  # it stays the object that recorded functions know
+                stream.words = _first_words(_seed)
+            else:
+                del _streams[device]
     _host_rng = None
 
 

@@ -155,7 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="draw a graph")
     parser.add_argument("-i", "--input", required=True, help="JSON file of a graph or profile")
     parser.add_argument(
-        "-o", "--output", required=True, help="picture to write; its ending selects the format"
+        "-o", "--output", required=True, help="picture to write; the format sets its ending"
     )
     parser.add_argument(
         "-d",

@@ -120,7 +120,12 @@ class _Maker:
                 named[keyword[1]] = value
             else:
                 positional.append(value)
-        return np.asarray(maker(*positional, **named))
+        try:
+            return np.asarray(maker(*positional, **named))
+        except TypeError as error:
+            raise ValueError(
+                f"--rng: {how!r} is not a call of a NumPy generator: {error}"
+            ) from None
 
 
 def _pairs(text: str | None) -> dict[str, str]:
@@ -141,15 +146,17 @@ def make_data_given_desc(args, inputs: dict, shape0_multiply: int = 1) -> dict[s
     """Random inputs.
 
     Args:
-        args: the command line: ``input_desc``, ``rng`` and ``seed``.
+        args: the command line: ``input_desc``, ``rng``, ``batchsize`` and ``seed``.
         inputs: (shape, dtype) by name, of the inputs that ``input_desc`` does not mention.
         shape0_multiply: factor of the first sizes.
     Returns:
         Arrays by name.
     Raises:
-        ValueError: ``rng`` is not a call of a NumPy generator, or a shape is unknown.
+        ValueError: ``rng`` is not a call of a NumPy generator, or an input or shape is unknown.
     Example:
-        >>> args = argparse.Namespace(input_desc=None, rng="random.normal(size=#)", seed=0)
+        >>> args = argparse.Namespace(
+        ...     input_desc=None, rng="x:normal(size={})", batchsize=None, seed=0
+        ... )
         >>> make_data_given_desc(args, {"x": ((2, 3), "float32")})["x"].shape
         (2, 3)
     """
@@ -159,11 +166,16 @@ def make_data_given_desc(args, inputs: dict, shape0_multiply: int = 1) -> dict[s
         for name, extents in _pairs(args.input_desc).items()
     }
     rules, made = _pairs(args.rng), {}
+    for name in shapes.keys() | rules.keys():
+        if name not in inputs:
+            raise ValueError(f"the model has no input {name!r}; it has {', '.join(inputs)}")
     for name, (shape, dtype) in inputs.items():
         shape = shapes.get(name, shape)
         if shape is None:
             raise ValueError(f"the model leaves the shape of {name} open: say it by --input-desc")
-        shape = (shape[0] * shape0_multiply, *shape[1:]) if shape else shape
+        if shape:
+            batch = shape[0] if args.batchsize is None else args.batchsize
+            shape = (batch * shape0_multiply, *shape[1:])
         made[name] = maker.make(shape, rules.get(name, "uniform(size={})")).astype(dtype)
     return made
 
@@ -213,14 +225,21 @@ def _command(args, data: dict[str, np.ndarray], folder: Path) -> list[str]:
         command += ["--input", ";".join(f"{name}:{folder}/{i}.npy" for i, name in enumerate(data))]
     elif args.batchsize is not None:
         command += ["--batch-size", str(args.batchsize)]
-    if args.calc_output_rms:
+    if _prints_rms(args):
         command += ["--dump-outputs", str(folder / "outputs.npz")]
     return command
+
+
+def _prints_rms(args) -> bool:
+    return bool(args.calc_output_rms or args.output_name)
 
 
 def _print_output_rms(path: Path, names: list[str] | None) -> None:
     with np.load(path) as outputs:
         for name in names or outputs.files:
+            if name not in outputs:
+                known = ", ".join(outputs.files)
+                sys.exit(f"load_network_and_run: the model has no output {name!r}; it has {known}")
             values = outputs[name].astype(np.float64)
             print(f"output_rms {name}: {np.sqrt(np.square(values).mean()):.6g}")
 
@@ -251,7 +270,7 @@ def main() -> None:
                 code = run_tool("load_and_run", command)
         except (OSError, ValueError, RuntimeError) as e:
             sys.exit(f"load_network_and_run: {e}")
-        if code == 0 and args.calc_output_rms:
+        if code == 0 and _prints_rms(args):
             _print_output_rms(Path(folder, "outputs.npz"), args.output_name)
     sys.exit(code)
 

@@ -24,6 +24,14 @@ IN_PLACE = frozenset(
 )
 
 
+def is_changed_in_place(node: Node) -> bool:
+    """Whether an expression changes the Tensor of a node."""
+    return any(
+        isinstance(user, CallMethod) and user.method in IN_PLACE and user.inputs[0] is node
+        for user in node.users
+    )
+
+
 def _among(value, wanted) -> bool:
     return value in wanted if isinstance(wanted, (list, tuple, set)) else value == wanted
 
@@ -386,8 +394,8 @@ class Constant(Expr):
         return self.value if isinstance(self.value, Module) else None
 
     def interpret(self, *inputs) -> list:
-        """The value."""
-        return [self.value]
+        """The value; a copy if a later expression changes it."""
+        return [Tensor(self.value) if is_changed_in_place(self.outputs[0]) else self.value]
 
     def _text(self, spec: str) -> str:
         return f"{format(self.outputs[0], spec)} = Constant() -> ({_type_name(self.outputs[0])})"

@@ -228,6 +228,8 @@ class Recorder:
             return self.apply(Copy(*map(str, args), **kwargs), (tensor,))
         node = self.node_for(tensor)  # before the method changes it
         with paused():
+            if name in IN_PLACE and isinstance(node.expr, Constant):
+                node.expr.value = Tensor(tensor)
             result = original(tensor, *args, **kwargs)
         if result is NotImplemented:
             return result

@@ -67,10 +67,17 @@ def set_module_mode_safe(module: Module, training: bool = False) -> Iterator[Mod
         >>> net.training
         True
     """
-    modes = [(part, part.training) for part in module.modules()]
+    parts = [(part, dict(vars(part))) for part in module.modules()]
     module.train(training)
+    # The mode, and what train() of a class has changed besides: observers rest in evaluation mode.
+    before = [
+        (part, name, value)
+        for part, attributes in parts
+        for name, value in attributes.items()
+        if name == "training" or vars(part).get(name) is not value
+    ]
     try:
         yield module
     finally:
-        for part, was_training in modes:
-            part.training = was_training
+        for part, name, value in before:
+            setattr(part, name, value)

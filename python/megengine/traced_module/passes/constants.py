@@ -4,7 +4,15 @@
 from ...functional import nn
 from ...operators import GetVarShape
 from ...tensor import Tensor
-from ..expr import IN_PLACE, Apply, CallFunction, CallMethod, Constant, GetAttr
+from ..expr import (
+    IN_PLACE,
+    Apply,
+    CallFunction,
+    CallMethod,
+    Constant,
+    GetAttr,
+    is_changed_in_place,
+)
 from ..functions import home_of
 from ..graph import InternalGraph
 from ..hooks import paused
@@ -18,11 +26,7 @@ def freeze_attributes(graph: InternalGraph) -> None:
         if not isinstance(expr, GetAttr) or not isinstance(expr.outputs[0], TensorNode):
             continue
         (node,) = expr.outputs
-        is_changed = any(
-            isinstance(user, CallMethod) and user.method in IN_PLACE and user.inputs[0] is node
-            for user in node.users
-        )
-        if not is_changed:
+        if not is_changed_in_place(node):
             put_constant(graph, expr, Tensor(expr.module_of()))
 
 
