@@ -53,6 +53,7 @@ CASES = [
     (ops.AssertEqual(), (X, X), X),
     (ops.GetVarShape(), (X,), np.array([3, 4])),
     (ops.GetVarShape(axis=1), (X,), np.array([4])),
+    (ops.GetVarShape(axis=-1), (X,), np.array([4])),
     (ops.AddAxis([0, 2]), (X,), X[None, :, None]),
     (ops.RemoveAxis([0]), (X[:1],), X[0]),
     (ops.Dimshuffle([1, 0]), (X,), X.T),
@@ -88,6 +89,8 @@ CASES = [
     (ops.Fill(2.0, "float32"), (np.array([2, 1]),), np.full((2, 1), 2)),
     (ops.FillLike(2.0), (X,), np.full((3, 4), 2)),
     (ops.Eye(), (np.array([2, 3]),), np.eye(2, 3)),
+    (ops.Eye(1), (np.array([2, 3]),), np.eye(2, 3, 1)),
+    (ops.Eye(-1, "int32"), (np.array([3]),), np.eye(3, k=-1)),
     (ops.Linspace(), (np.float32(0), np.float32(1), np.array(5)), np.linspace(0, 1, 5)),
     (
         ops.Linspace(endpoint=False),
@@ -316,6 +319,8 @@ def test_random_numbers():
     size = mge.Tensor([40, 50], dtype="int32")
     (u,), (n,) = apply(ops.UniformRNG(), size), apply(ops.GaussianRNG(mean=1.0, std=3.0), size)
     assert abs(u.numpy().mean() - 0.5) < 0.05 and abs(n.numpy().std() - 3) < 0.3
+    for op in (ops.UniformRNG(dtype="float16"), ops.GaussianRNG(dtype="float16")):
+        assert apply(op, size)[0].dtype == "float16"
     assert apply(ops.GammaRNG(), u + 1, u + 1)[0].numpy().min() > 0
     assert 0 < apply(ops.BetaRNG(), u + 1, u + 1)[0].numpy().mean() < 1
     assert abs(apply(ops.PoissonRNG(), u * 0 + 4)[0].numpy().mean() - 4) < 0.3
@@ -382,6 +387,12 @@ def test_parameters_are_compared_copied_and_kept_in_files():
             "format must be 'NCHW'",
         ),
         (lambda: apply(ops.Padding(back_offset_dim4=1), mge.Tensor(X)), RuntimeError, "has 2 axes"),
+        (
+            lambda: ops.ROIAlign(offset=0.25)(0, 0),
+            NotImplementedError,
+            "offset must be 0.5, got 0.25",
+        ),
+        (lambda: ops.GetVarShape(3)(mge.Tensor(X)), ValueError, "GetVarShape"),
         (lambda: ops.Barrier, mge.NotAvailableError, "Barrier is not available"),
         (lambda: core2.get_option("speed"), RuntimeError, "no option 'speed'"),
         (lambda: core2.set_option("speed", 1), RuntimeError, "no option 'speed'"),

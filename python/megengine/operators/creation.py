@@ -85,8 +85,14 @@ class Eye(OpDef):
     comp_node: str | None = None
 
     def __call__(self, shape: Tensor) -> Tensor:
-        self._only(k=0)
-        return creation.eye(*_shape(shape), dtype=self.dtype, device=self.comp_node)
+        sizes = _shape(shape)
+        if self.k == 0:
+            return creation.eye(*sizes, dtype=self.dtype, device=self.comp_node)
+        rows, columns = (
+            creation.arange(size, dtype="int32", device=self.comp_node)
+            for size in (sizes[0], sizes[-1])
+        )
+        return (rows[:, None] + self.k == columns).astype(self.dtype)
 
 
 class Linspace(OpDef):
@@ -114,7 +120,7 @@ class UniformRNG(OpDef):
     handle: int = 0
 
     def __call__(self, shape: Tensor) -> Tensor:
-        return _stream(self.handle).uniform(size=_shape(shape))
+        return _stream(self.handle).uniform(size=_shape(shape)).astype(self.dtype)
 
 
 class GaussianRNG(OpDef):
@@ -132,7 +138,8 @@ class GaussianRNG(OpDef):
     handle: int = 0
 
     def __call__(self, shape: Tensor) -> Tensor:
-        return _stream(self.handle).normal(self.mean, self.std, _shape(shape))
+        numbers = _stream(self.handle).normal(self.mean, self.std, _shape(shape))
+        return numbers.astype(self.dtype)
 
 
 class GammaRNG(OpDef):

@@ -420,6 +420,8 @@ class ROIAlign(OpDef):
 
     def __call__(self, x: Tensor, regions: Tensor) -> Tensor:
         self._only(format="NCHW")
+        if self.offset != 0:
+            self._only(offset=0.5)
         return detection.roi_align(
             x,
             regions,

@@ -3,6 +3,7 @@
 
 from .. import _mge
 from ..core.counted import counted
+from ..core.tensor.shape_arguments import normal_axis
 from ..functional import nn, tensor
 from ..tensor import Tensor
 from .opdef import OpDef, choice
@@ -26,7 +27,10 @@ class GetVarShape(OpDef):
         if len(inputs) != 1:
             raise ValueError(f"[GetVarShape] one input is expected, got {len(inputs)}")
         shape = _ops.shape_of(inputs[0])
-        return shape if self.axis == _WHOLE else shape[self.axis : self.axis + 1]
+        if self.axis == _WHOLE:
+            return shape
+        axis = normal_axis(self.axis, inputs[0].ndim, "GetVarShape")
+        return shape[axis : axis + 1]
 
 
 class AddAxis(OpDef):
