@@ -73,7 +73,11 @@ def test_exports_do_not_overwrite_each_other(run_tool, small_model, tmp_path):
     content = profile.read_bytes()
     for outputs in (["--csv", profile], ["--csv", "-", "--chrome", "-"]):
         ran = run_tool("mge-profile", "export", profile, *outputs)
-        assert ran.code == USAGE and "would overwrite" in ran.err and ran.out == ""
+        assert (
+            ran.code == USAGE
+            and ("both name" in ran.err or "overwrite" in ran.err)
+            and ran.out == ""
+        )
     assert profile.read_bytes() == content
 
 

@@ -178,6 +178,8 @@ def test_unwritable_reports(run_tool, fill_in, tmp_path, tool, to):
         ["load_and_run", "@MODEL", "--profile", "@OUT", "--json=@OUT"],
         ["load_and_run", "@MODEL", "--save-plan", "@OUT", "--memory-timeline", "./@OUT"],
         ["load_and_run", "@MODEL", "--json", "@MODEL"],
+        ["load_and_run", "@MODEL", "--profile", "@MODEL"],
+        ["mge-crypt", "encrypt", "@MODEL", "@OUT", "--key-file", "@OUT"],
         ["mge-dump", "convert", "@MODEL", "@OUT", "--json", "@OUT"],
         ["mge-dump", "unpack", "@MODEL", "@OUT", "--info", "@OUT"],
         ["mge-dump", "info", "@MODEL", "--json", "@MODEL"],

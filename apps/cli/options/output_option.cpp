@@ -69,29 +69,26 @@ bool names_output(std::span<const CLI::App* const> apps) {
 
 void refuse_same_outputs(std::span<const CLI::App* const> apps) {
     std::map<std::string, const CLI::Option*> outputs, inputs;  // by place
-    const CLI::Option* report = nullptr;
-    auto refuse = [](const CLI::Option& one, const CLI::Option& other, const std::string& path) {
-        throw UsageError(text(title(one), " and ", title(other), " both name '", path, "'"),
+    auto refuse = [](const CLI::Option& one, const CLI::Option& other, const std::string& place) {
+        throw UsageError(text(title(one), " and ", title(other), " both name '", place, "'"),
                          "give each a separate file");
     };
     for (auto* app : apps)
         for (auto* option : app->get_options()) {
             if (option->count() == 0) continue;
             bool is_output = is_marked(*option, mark);
-            if (is_output && option->get_name() == "--json") report = option;
+            if (!is_output && !option->get_positional() && option->get_type_name() != "FILE") continue;
             for (auto& path : option->results()) {
                 std::string place = place_of(path);
                 if (place.empty()) continue;
-                if (!is_output && option->get_positional()) inputs.emplace(place, option);
-                if (!is_output) continue;
-                auto [other, is_new] = outputs.emplace(place, option);
-                if (!is_new && other->second != option) refuse(*other->second, *option, path);
+                auto [other, is_new] = (is_output ? outputs : inputs).emplace(place, option);
+                if (is_output && !is_new && other->second != option) refuse(*other->second, *option, path);
             }
         }
-    if (!report) return;
-    auto path = report->results().back();
-    auto found = inputs.find(place_of(path));
-    if (found != inputs.end()) refuse(*report, *found->second, path);
+    for (auto& [place, output] : outputs)
+        if (auto input = inputs.find(place); input != inputs.end())
+            if (!output->get_positional() || !input->second->get_positional())
+                refuse(*output, *input->second, place);
 }
 
 void refuse_unwritable(std::span<const CLI::App* const> apps, std::string& report) {

@@ -23,7 +23,8 @@ CLI::Option* written_with_folders(CLI::Option* option);
 bool names_output(std::span<const CLI::App* const> apps);
 
 // Throws UsageError if two marked options name the same place, because the second would overwrite the first.
-// --json must not name a positional argument either, which is the tool's input.
+// Nor may one name a file that is read: only an argument may be that of another argument, because the tool
+// reads that one first.
 void refuse_same_outputs(std::span<const CLI::App* const> apps);
 
 // Throws UsageError if a marked option names a file that cannot be created or written. Errors that the system
