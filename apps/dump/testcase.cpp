@@ -61,8 +61,10 @@ int run(const TestCaseOptions& options, const cli::Invocation& invocation) {
     auto specifications = expand_lists(options.data);
     if (specifications.empty()) throw cli::UsageError("--data names no test case", "give at least one");
     cli::Progress progress("test cases", specifications.size());
+    TestDataOptions reading = options.reading;
     for (auto& specification : specifications) {
-        TestCase test{specification, read_test_data(specification, model.graph, options.reading), {}};
+        TestCase test{specification, read_test_data(specification, model.graph, reading), {}};
+        reading.seed += test.inputs.size();  // the next case has other random numbers
         test.max_error = options.max_error;
         if (!options.no_assert) test.outputs = run_plainly(model.graph, test.inputs, device);
         model.test_cases.push_back(std::move(test));

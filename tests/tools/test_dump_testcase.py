@@ -29,6 +29,15 @@ def test_seed(run_tool, two_inputs, tmp_path):
     assert written(1) == written(1) != written(2)
 
 
+def test_equal_random_test_cases_differ(run_tool, two_inputs, tmp_path):
+    out, dump = tmp_path / "out.mge", tmp_path / "dump"
+    data = ("--data", "#rand(-1,1)", "--data", "#rand(-1,1)")
+    assert run_tool(TOOL, "testcase", two_inputs, out, *data).code == 0
+    run_tool("load_and_run", out, "--iter", 1, "--bin-out-dump", dump)
+    outputs = {file.read_bytes() for file in dump.iterdir()}
+    assert len(outputs) == 2
+
+
 def test_parts_by_name(run_tool, two_inputs, tmp_path):
     np.save(tmp_path / "b.npy", np.arange(3, dtype="float32"))
     out = tmp_path / "out.mge"
