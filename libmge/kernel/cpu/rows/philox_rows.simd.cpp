@@ -9,6 +9,7 @@
 #include "libmge/kernel/cpu/rows/philox_rows.h"
 #include "libmge/kernel/cpu/rows/rows.h"
 #include "libmge/kernel/cpu/simd.h"
+#include "libmge/kernel/scalar/philox.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -38,14 +39,16 @@ HWY_INLINE void philox(const PhiloxStream& s, int64_t block, Words& c0, Words& c
     c2 = hn::Set(d, s.counter);
     c3 = hn::Set(d, s.stream);
     uint32_t k0 = s.key, k1 = 0;
-    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+    for (unsigned round = 0; round < philox_rounds; ++round) {
         Words high0, low0, high1, low1;
-        multiply(c0, 0xD2511F53u, high0, low0);
-        multiply(c2, 0xCD9E8D57u, high1, low1);
+        multiply(c0, philox_factor0, high0, low0);
+        multiply(c2, philox_factor1, high1, low1);
         c0 = hn::Xor(hn::Xor(high1, c1), hn::Set(d, k0));
         c2 = hn::Xor(hn::Xor(high0, c3), hn::Set(d, k1));
         c1 = low1;
         c3 = low0;
+        k0 += philox_step0;
+        k1 += philox_step1;
     }
 }
 
@@ -98,10 +101,7 @@ namespace mge::cpu {
 HWY_EXPORT(make_philox_rows);
 
 const PhiloxRows& philox_rows() {
-    static const PhiloxRows best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_philox_rows)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(make_philox_rows)());
     return best;
 }
 
