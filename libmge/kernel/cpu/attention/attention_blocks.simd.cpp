@@ -545,10 +545,8 @@ namespace mge::cpu {
 HWY_EXPORT(attention_functions_of_target);
 
 const AttentionFunctions& attention_functions() {
-    static const AttentionFunctions* best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(attention_functions_of_target)();
-    }();
+    static const auto* best =
+        (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(attention_functions_of_target)());
     return *best;
 }
 

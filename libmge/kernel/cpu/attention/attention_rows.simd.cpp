@@ -110,10 +110,7 @@ namespace mge::cpu {
 HWY_EXPORT(attend_rows_of_target);
 
 AttendRows attend_rows() {
-    static const AttendRows best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(attend_rows_of_target)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(attend_rows_of_target)());
     return best;
 }
 

@@ -311,10 +311,7 @@ namespace {
 
 HWY_EXPORT(depthwise_functions);
 const DepthwiseFunctions& functions() {
-    static const DepthwiseFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(depthwise_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(depthwise_functions)());
     return best;
 }
 

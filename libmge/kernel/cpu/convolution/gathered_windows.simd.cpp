@@ -64,10 +64,7 @@ HWY_EXPORT(gather_windows_of_target);
 }  // namespace
 
 void gather_windows(const GatheredWindows& shape, const float* x, float* y, int64_t first, int64_t last) {
-    static const GatherWindows best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(gather_windows_of_target)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(gather_windows_of_target)());
     best(shape, x, y, first, last);
 }
 

@@ -124,10 +124,7 @@ namespace mge::cpu {
 HWY_EXPORT(make_integer_winograd);
 
 const IntegerWinograd& integer_winograd() {
-    static const IntegerWinograd best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_integer_winograd)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(make_integer_winograd)());
     return best;
 }
 

@@ -79,10 +79,7 @@ namespace {
 
 HWY_EXPORT(pixel_functions);
 const PixelFunctions& functions() {
-    static const PixelFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(pixel_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(pixel_functions)());
     return best;
 }
 

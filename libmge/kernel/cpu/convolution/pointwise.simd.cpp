@@ -266,10 +266,7 @@ namespace {
 
 HWY_EXPORT(pointwise_functions);
 const PointwiseFunctions& functions() {
-    static const PointwiseFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(pointwise_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(pointwise_functions)());
     return best;
 }
 

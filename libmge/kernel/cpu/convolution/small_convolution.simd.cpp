@@ -355,10 +355,7 @@ namespace mge::cpu {
 HWY_EXPORT(convolution_kernels);
 
 const SmallConvolutionKernels& small_convolution_kernels() {
-    static const SmallConvolutionKernels best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(convolution_kernels)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(convolution_kernels)());
     return best;
 }
 

@@ -134,10 +134,7 @@ namespace {
 
 HWY_EXPORT(small_weight_functions);
 const SmallWeightFunctions& functions() {
-    static const SmallWeightFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(small_weight_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(small_weight_functions)());
     return best;
 }
 

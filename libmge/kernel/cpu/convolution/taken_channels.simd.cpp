@@ -79,10 +79,7 @@ namespace {
 
 HWY_EXPORT(taken_channels_functions);
 const TakenChannelsFunctions& functions() {
-    static const TakenChannelsFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(taken_channels_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(taken_channels_functions)());
     return best;
 }
 

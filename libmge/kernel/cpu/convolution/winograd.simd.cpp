@@ -277,10 +277,7 @@ namespace {
 
 HWY_EXPORT(winograd_functions);
 const WinogradFunctions& functions() {
-    static const WinogradFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(winograd_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(winograd_functions)());
     return best;
 }
 

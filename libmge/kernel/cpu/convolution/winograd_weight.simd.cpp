@@ -148,10 +148,7 @@ namespace {
 
 HWY_EXPORT(winograd_weight_functions);
 const WinogradWeightFunctions& functions() {
-    static const WinogradWeightFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(winograd_weight_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(winograd_weight_functions)());
     return best;
 }
 

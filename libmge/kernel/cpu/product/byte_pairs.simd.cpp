@@ -233,34 +233,22 @@ HWY_EXPORT(multiply_pairs_function);
 HWY_EXPORT(widen_function);
 
 const ByteProduct* pair_product() {
-    static const ByteProduct product = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_pair_product)();
-    }();
+    static const auto product = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(make_pair_product)());
     return &product;
 }
 
 const ByteWindowKernel& pair_windows() {
-    static const ByteWindowKernel kernel = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_pair_windows)();
-    }();
+    static const auto kernel = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(make_pair_windows)());
     return kernel;
 }
 
 MultiplyPairs multiply_pairs() {
-    static const MultiplyPairs best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(multiply_pairs_function)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(multiply_pairs_function)());
     return best;
 }
 
 void widen_bytes(const uint8_t* x, int16_t* to, int64_t n, bool is_signed, int32_t zero) {
-    static const WidenBytes best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(widen_function)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(widen_function)());
     best(x, to, n, is_signed, zero);
 }
 

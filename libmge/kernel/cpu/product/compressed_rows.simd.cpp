@@ -267,10 +267,7 @@ namespace {
 
 HWY_EXPORT(compressed_functions);
 const CompressedFunctions& functions() {
-    static const CompressedFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(compressed_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(compressed_functions)());
     return best;
 }
 

@@ -353,17 +353,11 @@ namespace {
 HWY_EXPORT(f16_product_functions);
 HWY_EXPORT(bf16_product_functions);
 const HalfProductFunctions<Half>& functions(Half) {
-    static const auto best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(f16_product_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(f16_product_functions)());
     return best;
 }
 const HalfProductFunctions<BFloat16>& functions(BFloat16) {
-    static const auto best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(bf16_product_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(bf16_product_functions)());
     return best;
 }
 

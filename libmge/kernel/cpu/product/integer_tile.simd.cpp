@@ -73,18 +73,12 @@ HWY_EXPORT(make_pair_tile);
 HWY_EXPORT(multiply_channels_function);
 
 const IntegerTile& pair_tile() {
-    static const IntegerTile best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_pair_tile)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(make_pair_tile)());
     return best;
 }
 
 void multiply_channels(const ChannelWindows& windows, int32_t* sums) {
-    static const auto best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(multiply_channels_function)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(multiply_channels_function)());
     best(windows, sums);
 }
 

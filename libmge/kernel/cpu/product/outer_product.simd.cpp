@@ -99,10 +99,7 @@ namespace {
 
 HWY_EXPORT(outer_functions);
 const OuterFunctions& functions() {
-    static const OuterFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(outer_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(outer_functions)());
     return best;
 }
 

@@ -105,10 +105,7 @@ namespace {
 
 HWY_EXPORT(packed_product_functions);
 const PackedProductFunctions& functions() {
-    static const PackedProductFunctions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(packed_product_functions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(packed_product_functions)());
     return best;
 }
 

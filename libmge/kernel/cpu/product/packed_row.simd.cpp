@@ -168,10 +168,7 @@ namespace mge::cpu {
 HWY_EXPORT(packed_row_function);
 
 void packed_row(const PackedRow& shape, const PackedRowData& data, int64_t first, int64_t last) {
-    static const auto best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(packed_row_function)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(packed_row_function)());
     best(shape, data, first, last);
 }
 

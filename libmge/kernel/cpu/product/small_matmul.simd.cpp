@@ -173,10 +173,7 @@ namespace mge::cpu {
 HWY_EXPORT(multiply_function);
 
 void small_matmul(const SmallMatmul& shape, const SmallMatmulData& data, int64_t first, int64_t last) {
-    static const auto best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(multiply_function)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(multiply_function)());
     best(shape, data, first, last);
 }
 

@@ -76,10 +76,7 @@ namespace {
 
 HWY_EXPORT(half_conversions);
 const HalfConversions& conversions() {
-    static const HalfConversions best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(half_conversions)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(half_conversions)());
     return best;
 }
 

@@ -359,10 +359,7 @@ namespace mge::cpu {
 HWY_EXPORT(make_step_kernels);
 
 const StepKernels& step_kernels() {
-    static const StepKernels best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_step_kernels)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(make_step_kernels)());
     return best;
 }
 
@@ -372,10 +369,8 @@ HWY_EXPORT(make_rounds_shortly_near);
 // halves. Those of negative numbers are alike.
 bool rounds_shortly(float scale) {
     if (!(scale > 0x1p-60f && scale < 0x1p60f)) return false;
-    static const auto rounds_shortly_near = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_rounds_shortly_near)();
-    }();
+    static const auto rounds_shortly_near =
+        (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(make_rounds_shortly_near)());
     constexpr size_t halves = 257, longest_vector = 16;
     std::array<float, (halves / longest_vector + 1) * longest_vector> half{};
     for (size_t i = 0; i < half.size(); ++i)

@@ -38,10 +38,7 @@ namespace mge::cpu {
 HWY_EXPORT(make_times_double);
 
 TimesDouble times_double() {
-    static const TimesDouble best = [] {
-        limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_times_double)();
-    }();
+    static const auto best = (limit_highway_targets(), HWY_DYNAMIC_DISPATCH(make_times_double)());
     return best;
 }
 
