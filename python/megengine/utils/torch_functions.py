@@ -25,16 +25,8 @@ def _getattr(x, name: str):
     return getattr(x, name)
 
 
-def _size(x, dim=None):
-    return x.shape if dim is None else x.shape[dim]
-
-
 def _reshape(x, *shape):
     return F.reshape(x, _plain(shape))
-
-
-def _flatten(x, start_dim=0, end_dim=-1):
-    return F.flatten(x, start_dim, end_dim)
 
 
 def _permute(x, *dims):
@@ -42,23 +34,11 @@ def _permute(x, *dims):
     return F.transpose(x, axes)
 
 
-def _transpose(x, dim0, dim1):
-    return F.swapaxes(x, dim0, dim1)
-
-
 def _expand(x, *sizes):
     sizes = _plain(sizes)
     lead = len(sizes) - x.ndim
     sizes = [x.shape[k - lead] if size == -1 else size for k, size in enumerate(sizes)]
     return F.broadcast_to(x, tuple(sizes))
-
-
-def _expand_as(x, other):
-    return F.broadcast_to(x, other.shape)
-
-
-def _repeat(x, *sizes):
-    return F.tile(x, _plain(sizes))
 
 
 def _squeeze(x, dim=None):
@@ -69,16 +49,8 @@ def _squeeze(x, dim=None):
     return F.squeeze(x, ones) if ones else x
 
 
-def _unsqueeze(x, dim):
-    return F.expand_dims(x, dim if dim >= 0 else dim + x.ndim + 1)
-
-
 def _cat(tensors, dim=0):
     return F.concat(list(tensors), axis=dim)
-
-
-def _stack(tensors, dim=0):
-    return F.stack(list(tensors), axis=dim)
 
 
 def _split(x, split_size_or_sections, dim=0):
@@ -89,10 +61,6 @@ def _split(x, split_size_or_sections, dim=0):
         size = int(split_size_or_sections)
         places = list(range(size, x._tuple_shape[dim], size))
     return F.split(x, places, axis=dim) if places else [x]
-
-
-def _chunk(x, chunks, dim=0):
-    return _split(x, -(-x._tuple_shape[dim] // chunks), dim)
 
 
 def _flip(x, *dims):
@@ -152,22 +120,6 @@ def _remainder(x, other):
     return F.where(rest * other < 0, rest + other, rest)
 
 
-def _softmax(x, dim):
-    return F.softmax(x, axis=dim)
-
-
-def _log_softmax(x, dim):
-    return F.logsoftmax(x, axis=dim)
-
-
-def _clamp(x, min=None, max=None):
-    return F.clip(x, min, max)
-
-
-def _dropout(x, p=0.5, training=True, inplace=False):
-    return F.dropout(x, p, training=training)
-
-
 def _stochastic_depth(x, p, mode, training=True):
     """Drop single rows, or everything, as torchvision.ops does."""
     return drop_whole(x, p, int(mode == "row")) if training else x
@@ -182,30 +134,11 @@ def drop_whole(x: Tensor, p: float, axes: int) -> Tensor:
 
 
 def _activation(function: Callable) -> Callable:
-    def call(x, inplace=False):
-        return function(x)
-
-    return call
-
-
-def _leaky_relu(x, negative_slope=0.01, inplace=False):
-    return F.leaky_relu(x, negative_slope)
-
-
-def _elu(x, alpha=1.0, inplace=False):
-    return F.where(x > 0, x, alpha * F.expm1(F.minimum(x, 0)))
+    return lambda x, inplace=False: function(x)
 
 
 def _softplus(x, beta=1.0, threshold=20.0):
     return F.where(x * beta > threshold, x, F.softplus(x * beta) / beta)
-
-
-def _mish(x, inplace=False):
-    return x * F.tanh(F.softplus(x))
-
-
-def _linear(x, weight, bias=None):
-    return F.linear(x, weight, bias)
 
 
 def _layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -339,16 +272,8 @@ def _detached(value):
     return value.detach() if isinstance(value, Tensor) else value
 
 
-def _einsum(equation, *operands):
-    return F.einsum(equation, *_plain(operands))
-
-
 def _cast(dtype: str) -> Callable:
     return lambda x: x.astype(dtype)
-
-
-def _same(x, *_, **__):
-    return x
 
 
 # Dtypes of Tensors by those of PyTorch.
@@ -386,22 +311,22 @@ FUNCTIONS: dict[str, Callable] = {
     "avg_pool2d": _avg_pool2d,
     "bmm": F.matmul,
     "cat": _cat,
-    "chunk": _chunk,
-    "clamp": _clamp,
+    "chunk": lambda x, chunks, dim=0: _split(x, -(-x._tuple_shape[dim] // chunks), dim),
+    "clamp": lambda x, min=None, max=None: F.clip(x, min, max),
     "clone": F.copy,
     "concat": _cat,
-    "contiguous": _same,
+    "contiguous": lambda x, *_, **__: x,
     "cumsum": lambda x, dim: F.cumsum(x, dim),
     "detach": lambda x: x.detach(),
     "detached": _detached,  # not PyTorch's
     "dim": lambda x: x.ndim,
     "div": operator.truediv,
-    "dropout": _dropout,
-    "einsum": _einsum,
-    "elu": _elu,
+    "dropout": lambda x, p=0.5, training=True, inplace=False: F.dropout(x, p, training=training),
+    "einsum": lambda equation, *operands: F.einsum(equation, *_plain(operands)),
+    "elu": lambda x, alpha=1.0, inplace=False: F.where(x > 0, x, alpha * F.expm1(F.minimum(x, 0))),
     "expand": _expand,
-    "expand_as": _expand_as,
-    "flatten": _flatten,
+    "expand_as": lambda x, other: F.broadcast_to(x, other.shape),
+    "flatten": lambda x, start_dim=0, end_dim=-1: F.flatten(x, start_dim, end_dim),
     "flip": _flip,
     "float": _cast("float32"),
     "fmod": operator.mod,
@@ -410,9 +335,9 @@ FUNCTIONS: dict[str, Callable] = {
     "int": lambda x: x.astype("int32") if isinstance(x, Tensor) else int(x),
     "interpolate": _interpolate,
     "layer_norm": _layer_norm,
-    "leaky_relu": _leaky_relu,
-    "linear": _linear,
-    "log_softmax": _log_softmax,
+    "leaky_relu": lambda x, negative_slope=0.01, inplace=False: F.leaky_relu(x, negative_slope),
+    "linear": lambda x, weight, bias=None: F.linear(x, weight, bias),
+    "log_softmax": lambda x, dim: F.logsoftmax(x, axis=dim),
     "masked_fill": _masked_fill,
     "matmul": F.matmul,
     "max": _extreme(F.max, F.argmax, F.maximum),
@@ -421,7 +346,7 @@ FUNCTIONS: dict[str, Callable] = {
     "mean": _reduced(F.mean),
     "min": _extreme(F.min, F.argmin, F.minimum),
     "minimum": F.minimum,
-    "mish": _mish,
+    "mish": lambda x, inplace=False: x * F.tanh(F.softplus(x)),
     "mm": F.matmul,
     "mod": _remainder,
     "norm": _norm,
@@ -432,27 +357,27 @@ FUNCTIONS: dict[str, Callable] = {
     "pixel_shuffle": F.pixel_shuffle,
     "prod": _reduced(F.prod),
     "remainder": _remainder,
-    "repeat": _repeat,
+    "repeat": lambda x, *sizes: F.tile(x, _plain(sizes)),
     "reshape": _reshape,
     "round": _round,
     "rsqrt": lambda x: 1 / F.sqrt(x),
     "scaled_dot_product_attention": _attend,
-    "size": _size,
-    "softmax": _softmax,
+    "size": lambda x, dim=None: x.shape if dim is None else x.shape[dim],
+    "softmax": lambda x, dim: F.softmax(x, axis=dim),
     "softplus": _softplus,
     "split": _split,
     "square": F.square,
     "squeeze": _squeeze,
-    "stack": _stack,
+    "stack": lambda tensors, dim=0: F.stack(list(tensors), axis=dim),
     "stochastic_depth": _stochastic_depth,
     "sum": _reduced(F.sum),
     "t": lambda x: F.transpose(x, (1, 0)),
     "to": _to,
-    "transpose": _transpose,
+    "transpose": lambda x, dim0, dim1: F.swapaxes(x, dim0, dim1),
     "tuple": lambda *values: values,
     "type_as": lambda x, other: x.astype(other),
     "unbind": _unbind,
-    "unsqueeze": _unsqueeze,
+    "unsqueeze": lambda x, dim: F.expand_dims(x, dim if dim >= 0 else dim + x.ndim + 1),
     "view": _reshape,
     "where": _where,
     "zeros": _filled(0),
