@@ -4,37 +4,12 @@
 from ... import functional as F
 from ...tensor import Tensor
 from .. import conv_bn as Float
-from ..module import Module
-from .folding import folded, folded_qat
-from .module import QATModule, channel_axes
+from .folding import FoldingModule
 
 
-class _ConvBnActivation2d(Float._ConvBnActivation2d, QATModule):
-    def _prepare(self, observer: Module) -> None:
-        weight = self.conv.weight
-        observer.for_weight(weight, channel_axes(weight))
-
-    def fold_weight_bias(self, bn_mean: Tensor, bn_var: Tensor) -> tuple[Tensor, Tensor]:
-        """The parameters of a convolution that does the normalisation's work, too.
-
-        Args:
-            bn_mean: means of the channels.
-            bn_var: their variances.
-        Returns:
-            The weight, on its steps, and the bias.
-        """
-        weight, bias = folded(self.conv, self.bn, statistics=(bn_mean, bn_var))
-        return self.apply_quant_weight(weight), bias
-
-    def calc_conv_bn_qat(self, inp: Tensor, approx: bool = True) -> Tensor:
-        """The two with weight and bias on their steps.
-
-        Args:
-            inp: input of the layer.
-            approx: in training mode, fold the weight with the running statistics, not with those
-                of the batch.
-        """
-        return folded_qat(self, self.conv, self.bn, inp, self.conv.calc_conv, approx=approx)
+class _ConvBnActivation2d(Float._ConvBnActivation2d, FoldingModule):
+    _layer, _compute = "conv", "calc_conv"
+    calc_conv_bn_qat = FoldingModule._calc_qat
 
 
 class ConvBn2d(_ConvBnActivation2d):

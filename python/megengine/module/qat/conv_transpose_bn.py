@@ -4,41 +4,13 @@
 from ... import functional as F
 from ...tensor import Tensor
 from .. import conv_transpose_bn as Float
-from ..module import Module
-from .folding import folded, folded_qat
-from .module import QATModule, channel_axes
+from .folding import FoldingModule
 
 
-class _ConvTransposeBnActivation2d(Float._ConvTransposeBnActivation2d, QATModule):
-    def _prepare(self, observer: Module) -> None:
-        weight = self.conv_transpose2d.weight
-        observer.for_weight(weight, channel_axes(weight, transpose=True))
-
-    def fold_weight_bias(self, bn_mean: Tensor, bn_var: Tensor) -> tuple[Tensor, Tensor]:
-        """The parameters of a convolution that does the normalisation's work, too.
-
-        Args:
-            bn_mean: means of the channels.
-            bn_var: their variances.
-        Returns:
-            The weight, on its steps, and the bias.
-        """
-        weight, bias = folded(
-            self.conv_transpose2d, self.bn, transpose=True, statistics=(bn_mean, bn_var)
-        )
-        return self.apply_quant_weight(weight), bias
-
-    def calc_conv_transpose2d_bn_qat(self, inp: Tensor, approx: bool = True) -> Tensor:
-        """The two with weight and bias on their steps.
-
-        Args:
-            inp: input of the layer.
-            approx: in training mode, fold the weight with the running statistics, not with those
-                of the batch.
-        """
-        part = self.conv_transpose2d
-        compute = part.calc_conv_transpose2d
-        return folded_qat(self, part, self.bn, inp, compute, transpose=True, approx=approx)
+class _ConvTransposeBnActivation2d(Float._ConvTransposeBnActivation2d, FoldingModule):
+    _layer, _compute = "conv_transpose2d", "calc_conv_transpose2d"
+    _transpose = True
+    calc_conv_transpose2d_bn_qat = FoldingModule._calc_qat
 
 
 class ConvTransposeBn2d(_ConvTransposeBnActivation2d):

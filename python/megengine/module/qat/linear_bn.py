@@ -5,14 +5,13 @@ from ... import functional as F
 from ...tensor import Parameter, Tensor
 from .. import linear_bn as Float
 from ..module import Module
-from .folding import folded, folded_qat
-from .module import QATModule, channel_axes
+from .folding import FoldingModule
+from .module import QATModule
 
 
-class _LinearBnActivation1d(Float._LinearBnActivation1d, QATModule):
-    def _prepare(self, observer: Module) -> None:
-        weight = self.linear.weight
-        observer.for_weight(weight, channel_axes(weight))
+class _LinearBnActivation1d(Float._LinearBnActivation1d, FoldingModule):
+    _layer, _compute = "linear", "calc_linear"
+    calc_linear_bn_qat = FoldingModule._calc_qat
 
     @classmethod
     def from_float_module(cls, float_module: Module) -> QATModule:
@@ -21,29 +20,6 @@ class _LinearBnActivation1d(Float._LinearBnActivation1d, QATModule):
         if made.bias is not None:
             made.bias = Parameter(F.zeros_like(made.bias))
         return made
-
-    def fold_weight_bias(self, bn_mean: Tensor, bn_var: Tensor) -> tuple[Tensor, Tensor]:
-        """The parameters of a layer that does the normalisation's work, too.
-
-        Args:
-            bn_mean: means of the channels.
-            bn_var: their variances.
-        Returns:
-            The weight, on its steps, and the bias.
-        """
-        weight, bias = folded(self.linear, self.bn, statistics=(bn_mean, bn_var))
-        return self.apply_quant_weight(weight), bias
-
-    def calc_linear_bn_qat(self, inp: Tensor, approx: bool = True) -> Tensor:
-        """The two with weight and bias on their steps.
-
-        Args:
-            inp: input of the layer.
-            approx: in training mode, fold the weight with the running statistics, not with those
-                of the batch.
-        """
-        part = self.linear
-        return folded_qat(self, part, self.bn, inp, part.calc_linear, approx=approx)
 
 
 class LinearBn1d(_LinearBnActivation1d):
