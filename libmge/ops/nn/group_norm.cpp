@@ -4,8 +4,6 @@
 #include <array>
 
 #include "libmge/device/device.h"
-#include "libmge/ops/create/full.h"
-#include "libmge/ops/nn/row_norm_rules.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
@@ -13,19 +11,6 @@
 namespace mge::ops {
 
 namespace {
-
-// Checks x against the groups.
-RowNormShapes group_shapes(std::string_view who, const TensorSpec& x, int64_t groups) {
-    if (!is_float(x.dtype)) throw_type_error(who, "x must be floating, got ", x.dtype);
-    if (x.shape.rank() < 2) throw_value_error(who, "x must have at least 2 axes, got shape ", x.shape);
-    const Extent channels = x.shape.extent(1);
-    if (groups < 1 || !can_be_equal(who, channels % groups, 0))
-        throw_value_error(who, "groups must divide the ", channels, " channels of x, got ", groups);
-    RowNormShapes shapes;
-    for (const Extent& extent : {x.shape.extent(0), Extent(groups)}) shapes.statistics.push_back(extent);
-    shapes.factor.push_back(channels);
-    return shapes;
-}
 
 // x as (samples, groups, channels of a group, pixels).
 Tensor grouped(const Tensor& x, const Tensor& like, int64_t groups) {
@@ -46,23 +31,17 @@ Tensor grouped(const Tensor& x, const Tensor& like, int64_t groups) {
 
 }  // namespace
 
-TensorSpecs GroupNorm::infer(const Params& p, Specs in) {
-    return row_norm_specs(name, inputs, in, group_shapes(name, in[0], p.groups));
-}
-
-Tensors GroupNorm::gradient(const GradientContext<Params>& g) {
-    const Tensor &x = g.input("x"), &weight = g.input("weight");
-    Tensor dy = g.output_grad() ? g.output_grad() : full_like(x, {.value = 0});
-    Tensors grads =
-        group_norm_backward({x, dy, g.output(1), g.output(2), weight, g.output_grad(1), g.output_grad(2)},
-                            {.groups = g.params.groups});
-    return g.result({{"x", grads[0]},
-                     {"weight", weight ? grads[1] : Tensor()},
-                     {"bias", g.input("bias") ? grads[2] : Tensor()}});
-}
-
-TensorSpecs GroupNormBackward::infer(const Params& p, Specs in) {
-    return row_norm_backward_specs(name, inputs, in, group_shapes(name, in[0], p.groups));
+// Checks x against the groups.
+RowNormShapes GroupNorm::shapes(std::string_view who, const TensorSpec& x, int64_t groups) {
+    if (!is_float(x.dtype)) throw_type_error(who, "x must be floating, got ", x.dtype);
+    if (x.shape.rank() < 2) throw_value_error(who, "x must have at least 2 axes, got shape ", x.shape);
+    const Extent channels = x.shape.extent(1);
+    if (groups < 1 || !can_be_equal(who, channels % groups, 0))
+        throw_value_error(who, "groups must divide the ", channels, " channels of x, got ", groups);
+    RowNormShapes shapes;
+    for (const Extent& extent : {x.shape.extent(0), Extent(groups)}) shapes.statistics.push_back(extent);
+    shapes.factor.push_back(channels);
+    return shapes;
 }
 
 Tensors GroupNormBackward::gradient(const GradientContext<Params>& g) {

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/layer_norm.h"
 
-#include "libmge/ops/create/full.h"
-#include "libmge/ops/nn/row_norm_rules.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
 
-namespace {
-
 // Places along the leading axes of x have one mean each, those along the trailing ones a factor.
-RowNormShapes split_shape(std::string_view who, const TensorSpec& x, int axes) {
+RowNormShapes LayerNorm::shapes(std::string_view who, const TensorSpec& x, int axes) {
     if (!is_float(x.dtype)) throw_type_error(who, "x must be floating, got ", x.dtype);
     int rank = x.shape.rank();
     if (axes < 1 || axes > rank)
@@ -19,27 +15,6 @@ RowNormShapes split_shape(std::string_view who, const TensorSpec& x, int axes) {
     for (int i = 0; i < rank; ++i)
         (i < rank - axes ? shapes.statistics : shapes.factor).push_back(x.shape.extent(i));
     return shapes;
-}
-
-}  // namespace
-
-TensorSpecs LayerNorm::infer(const Params& p, Specs in) {
-    return row_norm_specs(name, inputs, in, split_shape(name, in[0], p.axes));
-}
-
-Tensors LayerNorm::gradient(const GradientContext<Params>& g) {
-    const Tensor &x = g.input("x"), &weight = g.input("weight");
-    Tensor dy = g.output_grad() ? g.output_grad() : full_like(x, {.value = 0});
-    Tensors grads =
-        layer_norm_backward({x, dy, g.output(1), g.output(2), weight, g.output_grad(1), g.output_grad(2)},
-                            {.axes = g.params.axes});
-    return g.result({{"x", grads[0]},
-                     {"weight", weight ? grads[1] : Tensor()},
-                     {"bias", g.input("bias") ? grads[2] : Tensor()}});
-}
-
-TensorSpecs LayerNormBackward::infer(const Params& p, Specs in) {
-    return row_norm_backward_specs(name, inputs, in, split_shape(name, in[0], p.axes));
 }
 
 Tensors LayerNormBackward::gradient(const GradientContext<Params>& g) {
