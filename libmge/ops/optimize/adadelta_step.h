@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/op/apply.h"
-#include "libmge/op/backend.h"
+#include "libmge/ops/optimize/optimizer_step.h"
 
 namespace mge::ops {
 
-struct AdadeltaStep {
+struct AdadeltaStep : StepWithState<AdadeltaStep> {
     static constexpr auto name = "adadelta_step";
     static constexpr auto doc =
         "One step of Adadelta (Zeiler, 2012): s = rho * square_avg + (1 - rho) * g * g, "
         "d = sqrt(delta_avg + epsilon) / sqrt(s + epsilon) * g, param - lr * d, "
         "delta_avg = rho * delta_avg + (1 - rho) * d * d.";
-    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", "square_avg", "delta_avg", "step", "lr");
     static constexpr auto outputs = output_names("param", "square_avg", "delta_avg", "step");
-    static constexpr OpTraits traits{.once = true};
     static constexpr auto in_place =
         in_place_list(InPlace{0, 0}, InPlace{1, 2}, InPlace{2, 3}, InPlace{3, 4});
-    static constexpr bool stops_gradient = true;
     struct Params {
         double rho = 0.9, epsilon = 1e-6, weight_decay = 0;
     };
@@ -28,9 +24,6 @@ struct AdadeltaStep {
                                                 "Factor of the parameter that is added to the gradient."));
     // Two means (4 each), two roots (4), their quotient and the step (4).
     static constexpr PerInputElement operations{16};
-    static constexpr auto autocast = Autocast::wide;
-
-    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdadeltaStep, false> adadelta_step{};

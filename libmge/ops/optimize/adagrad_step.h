@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/op/apply.h"
-#include "libmge/op/backend.h"
+#include "libmge/ops/optimize/optimizer_step.h"
 
 namespace mge::ops {
 
-struct AdagradStep {
+struct AdagradStep : StepWithState<AdagradStep> {
     static constexpr auto name = "adagrad_step";
     static constexpr auto doc =
         "One step of Adagrad (Duchi, Hazan and Singer, 2011): s = square_sum + g * g, "
         "param - lr / (1 + step * lr_decay) * g / sqrt(s + epsilon), step being the count before it.";
-    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", "square_sum", "step", "lr");
     static constexpr auto outputs = output_names("param", "square_sum", "step");
-    static constexpr OpTraits traits{.once = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{1, 2}, InPlace{2, 3});
-    static constexpr bool stops_gradient = true;
     struct Params {
         double lr_decay = 0, epsilon = 1e-10, weight_decay = 0;
     };
@@ -26,9 +22,6 @@ struct AdagradStep {
                                      "Factor of the parameter that is added to the gradient."));
     // The sum (2), its root (2), the quotient, the step (2).
     static constexpr PerInputElement operations{7};
-    static constexpr auto autocast = Autocast::wide;
-
-    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdagradStep, false> adagrad_step{};

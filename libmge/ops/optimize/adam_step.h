@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/op/apply.h"
-#include "libmge/op/backend.h"
+#include "libmge/ops/optimize/optimizer_step.h"
 
 namespace mge::ops {
 
-struct AdamStep {
+struct AdamStep : StepWithState<AdamStep> {
     static constexpr auto name = "adam_step";
     static constexpr auto doc =
         "One step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019) when decoupled: "
         "the decay is then added to the step, not to the gradient.";
-    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", "exp_avg", "exp_avg_sq", "step", "lr");
     static constexpr auto outputs = output_names("param", "exp_avg", "exp_avg_sq", "step");
-    static constexpr OpTraits traits{.once = true};
     static constexpr auto in_place =
         in_place_list(InPlace{0, 0}, InPlace{1, 2}, InPlace{2, 3}, InPlace{3, 4});
-    static constexpr bool stops_gradient = true;
     struct Params {
         double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
         bool decoupled = false;
@@ -31,9 +27,6 @@ struct AdamStep {
                        "decoupled", "Decay the parameter itself and not through the gradient (AdamW)."));
     // Two moments (3 and 4), the root, the quotient, the step and what surrounds them (5).
     static constexpr PerInputElement operations{12};
-    static constexpr auto autocast = Autocast::wide;
-
-    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<AdamStep, false> adam_step{};

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/op/apply.h"
-#include "libmge/op/backend.h"
+#include "libmge/ops/optimize/optimizer_step.h"
 
 namespace mge::ops {
 
-struct LambStep {
+struct LambStep : StepWithState<LambStep> {
     static constexpr auto name = "lamb_step";
     static constexpr auto doc =
         "One step of LAMB (You et al., 2020): a step of Adam scaled to the norm of the parameter, times lr.";
-    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", "exp_avg", "exp_avg_sq", "step", "lr");
     static constexpr auto outputs = output_names("param", "exp_avg", "exp_avg_sq", "step");
-    static constexpr OpTraits traits{.once = true};
     static constexpr auto in_place =
         in_place_list(InPlace{0, 0}, InPlace{1, 2}, InPlace{2, 3}, InPlace{3, 4});
-    static constexpr bool stops_gradient = true;
     struct Params {
         double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
         bool bias_correction = true, always_adapt = false;
@@ -32,9 +28,6 @@ struct LambStep {
                                      "decay."));
     // As of Adam, once for the lengths and once for the step, and two squares.
     static constexpr PerInputElement operations{22};
-    static constexpr auto autocast = Autocast::wide;
-
-    static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<LambStep, false> lamb_step{};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/optimize/sgd_step.h"
 
-#include "libmge/ops/optimize/optimizer_inputs.h"
-
 namespace mge::ops {
 
 TensorSpecs SgdStep::infer(const Params& p, Specs in) {

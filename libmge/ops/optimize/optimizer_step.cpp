@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/optimize/optimizer_inputs.h"
+#include "libmge/ops/optimize/optimizer_step.h"
 
 #include "libmge/base/error.h"
 
@@ -21,14 +21,14 @@ void check_one_number(std::string_view op, std::string_view input, const TensorS
         throw_user(op, text(input, " is ", scalar, ", expected one float32 number"));
 }
 
-TensorSpecs specs_with_moments(std::string_view op, Specs in) {
+TensorSpecs infer_step_with_state(std::string_view op, std::span<const InputInfo> inputs, Specs in) {
+    const size_t count = in.size() - 2, size = in.size() - 1;
     check_parameter(op, in[0]);
-    check_like_parameter(op, "grad", in[1], in[0]);
-    check_like_parameter(op, "exp_avg", in[2], in[0]);
-    check_like_parameter(op, "exp_avg_sq", in[3], in[0]);
-    check_one_number(op, "step", in[4]);
-    check_one_number(op, "lr", in[5]);
-    return {in[0], in[2], in[3], in[4]};
+    for (size_t i = 1; i < count; ++i) check_like_parameter(op, inputs[i].name, in[i], in[0]);
+    for (size_t i : {count, size}) check_one_number(op, inputs[i].name, in[i]);
+    TensorSpecs out(in.begin() + 1, in.end() - 1);
+    out[0] = in[0];
+    return out;
 }
 
 }  // namespace mge::ops
