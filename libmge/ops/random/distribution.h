@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/op/apply.h"
-#include "libmge/op/backend.h"
+#include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
 
-struct Uniform {
+struct Uniform : Drawing {
     static constexpr auto name = "uniform";
     static constexpr auto doc = "Independent float32 numbers with a uniform distribution over [low, high).";
     static constexpr auto inputs = names("state", host("target"));
-    static constexpr OpTraits traits{.once = true};
-    static constexpr bool stops_gradient = true;
     struct Params {
         IntList shape;
         double low = 0, high = 1;
@@ -20,7 +17,6 @@ struct Uniform {
                        "shape", "Shape of the result; replaced by the tensor `target` if it is given."),
                    field<&Params::low>("low", "Smallest value."),
                    field<&Params::high>("high", "Exclusive upper bound; above low."));
-    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
@@ -28,12 +24,10 @@ struct Uniform {
 };
 inline constexpr OpFunction<Uniform> uniform{};
 
-struct Normal {
+struct Normal : Drawing {
     static constexpr auto name = "normal";
     static constexpr auto doc = "Independent float32 numbers with a normal distribution (Box-Muller method).";
     static constexpr auto inputs = names("state", host("target"));
-    static constexpr OpTraits traits{.once = true};
-    static constexpr bool stops_gradient = true;
     struct Params {
         IntList shape;
         double mean = 0, std = 1;
@@ -43,7 +37,6 @@ struct Normal {
                        "shape", "Shape of the result; replaced by the tensor `target` if it is given."),
                    field<&Params::mean>("mean", "Mean of the distribution."),
                    field<&Params::std>("std", "Standard deviation; not negative."));
-    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/op/apply.h"
-#include "libmge/op/backend.h"
+#include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
 
-struct Multinomial {
+struct Multinomial : Drawing {
     static constexpr auto name = "multinomial";
     static constexpr auto doc =
         "Draws categories with probabilities proportional to their weights (n,), or to each row of weights "
         "(m, n). Returns their indices (int32) in the order of the draws.";
     static constexpr auto inputs = names("state", "weights");
-    static constexpr OpTraits traits{.once = true};
-    static constexpr bool stops_gradient = true;
     struct Params {
         int64_t num_samples = 1;
         bool replacement = false;
@@ -20,7 +17,6 @@ struct Multinomial {
     static constexpr auto fields =
         field_list(field<&Params::num_samples>("num_samples", "Number of draws from each row; more than 0."),
                    field<&Params::replacement>("replacement", "Draw with replacement."));
-    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, Specs);
     MGE_API static const OpInfo info;

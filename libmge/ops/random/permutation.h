@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/op/apply.h"
-#include "libmge/op/backend.h"
+#include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
 
-struct Permutation {
+struct Permutation : Drawing {
     static constexpr auto name = "permutation";
     static constexpr auto doc =
         "The numbers 0 … n - 1 in random order. All orders are equally likely "
         "(Fisher-Yates shuffle).";
     static constexpr auto inputs = names("state", host("count"));
-    static constexpr OpTraits traits{.once = true};
-    static constexpr bool stops_gradient = true;
     struct Params {
         int64_t n = 0;
         DType dtype = DType::i32;
@@ -20,7 +17,6 @@ struct Permutation {
     static constexpr auto fields = field_list(
         field<&Params::n>("n", "Number of elements, 0 or more; replaced by `count` if it is given."),
         field<&Params::dtype>("dtype", "Dtype of the result, which must represent n - 1 exactly."));
-    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, Specs);
     static Params resolve(const Params&, std::span<const Tensor> host_values);

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "libmge/tensor/spec.h"
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
 
 namespace mge::ops {
 
@@ -24,7 +25,20 @@ enum class RandomStream : uint32_t {
 
 // UserError unless the state is int32 of shape (2,).
 void check_random_state(std::string_view who, const TensorSpec& state);
-// UserError unless it is f32.
-void check_distribution_parameter(std::string_view who, const TensorSpec& parameter);
+
+struct Drawing {
+    static constexpr OpTraits traits{.once = true};
+    static constexpr bool stops_gradient = true;
+    static constexpr UnknownOperations operations{};
+};
+
+// A number for each element of the parameters behind the state, which are f32 and have one shape.
+TensorSpecs infer_drawing_for_each(std::string_view who, Specs in);
+
+template <class O>
+struct DrawingForEach : Drawing, WithoutParams {
+    static constexpr auto autocast = Autocast::wide;
+    static TensorSpecs infer(const NoParams&, Specs in) { return infer_drawing_for_each(O::name, in); }
+};
 
 }  // namespace mge::ops
