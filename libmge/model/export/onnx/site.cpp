@@ -5,7 +5,9 @@
 
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
+#include "libmge/model/onnx_dtypes.h"
 #include "libmge/op/apply.h"
+#include "libmge/tensor/narrow.h"
 
 namespace mge::to_onnx {
 namespace {
@@ -33,46 +35,10 @@ ValueRecord describe(const std::string& name, const TensorSpec& spec) {
 }  // namespace
 
 int type_number(DType dtype) {
-    switch (dtype) {
-        case DType::f32:
-            return 1;
-        case DType::u8:
-            return 2;
-        case DType::i8:
-            return 3;
-        case DType::u16:
-            return 4;
-        case DType::i16:
-            return 5;
-        case DType::i32:
-            return 6;
-        case DType::i64:
-            return 7;
-        case DType::boolean:
-            return 9;
-        case DType::f16:
-            return 10;
-        case DType::bf16:
-            return 16;
-        case DType::f64:
-            return 11;
-        case DType::u32:
-            return 12;
-        case DType::u64:
-            return 13;
-        case DType::e4m3fn:
-            return 17;
-        case DType::e4m3fnuz:
-            return 18;
-        case DType::e5m2:
-            return 19;
-        case DType::e5m2fnuz:
-            return 20;
-        case DType::e8m0:
-            return 24;
-        default:
-            return 0;
-    }
+    auto row = std::ranges::find(onnx_dtypes, dtype, &OnnxDType::dtype);
+    // ONNX packs narrower elements, tensors have one in each byte.
+    const bool is_packed = is_narrow(dtype) && narrow_width(dtype) < 8;
+    return row == std::end(onnx_dtypes) || is_packed ? 0 : row->number;
 }
 
 Tensor integer_tensor(const IntList& values) {

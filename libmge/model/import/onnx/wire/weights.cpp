@@ -8,6 +8,7 @@
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/operators.h"
+#include "libmge/model/onnx_dtypes.h"
 #include "libmge/tensor/narrow.h"
 
 namespace mge::onnx {
@@ -109,56 +110,8 @@ Tensor from_bytes(const TensorSpec& spec, Bytes bytes) {
 }  // namespace
 
 std::optional<DType> dtype_of(int data_type) {
-    switch (data_type) {
-        case TensorProto::FLOAT:
-            return DType::f32;
-        case TensorProto::UINT8:
-            return DType::u8;
-        case TensorProto::INT8:
-            return DType::i8;
-        case TensorProto::UINT16:
-            return DType::u16;
-        case TensorProto::INT16:
-            return DType::i16;
-        case TensorProto::INT32:
-            return DType::i32;
-        case TensorProto::INT64:
-            return DType::i64;
-        case TensorProto::BOOL:
-            return DType::boolean;
-        case TensorProto::FLOAT16:
-            return DType::f16;
-        case TensorProto::BFLOAT16:
-            return DType::bf16;
-        case TensorProto::DOUBLE:
-            return DType::f64;
-        case TensorProto::UINT32:
-            return DType::u32;
-        case TensorProto::UINT64:
-            return DType::u64;
-        case TensorProto::FLOAT8E4M3FN:
-            return DType::e4m3fn;
-        case TensorProto::FLOAT8E4M3FNUZ:
-            return DType::e4m3fnuz;
-        case TensorProto::FLOAT8E5M2:
-            return DType::e5m2;
-        case TensorProto::FLOAT8E5M2FNUZ:
-            return DType::e5m2fnuz;
-        case TensorProto::FLOAT8E8M0:
-            return DType::e8m0;
-        case TensorProto::FLOAT4E2M1:
-            return DType::e2m1;
-        case TensorProto::UINT4:
-            return DType::u4;
-        case TensorProto::INT4:
-            return DType::i4;
-        case TensorProto::UINT2:
-            return DType::u2;
-        case TensorProto::INT2:
-            return DType::i2;
-        default:
-            return std::nullopt;
-    }
+    auto row = std::ranges::find(onnx_dtypes, data_type, &OnnxDType::number);
+    return row == std::end(onnx_dtypes) ? std::nullopt : std::optional(row->dtype);
 }
 
 std::string name_of_data_type(int data_type) {
