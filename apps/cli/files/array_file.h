@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,9 @@ Tensor read_npz_array(const std::string& path, const std::string& name);
 // Like the above, for an archive in memory. Errors call it `label`.
 std::vector<std::string> npz_names(std::span<const std::byte> archive, const std::string& label);
 Tensor read_npz_array(std::span<const std::byte> archive, const std::string& label, const std::string& name);
+
+// NumPy's code of the elements without byte order, such as "f4"; empty: NumPy has no such elements.
+std::string_view numpy_code(DType dtype);
 
 // Writes the file atomically.
 void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);

@@ -171,6 +171,11 @@ size_t npy_size(std::span<const std::byte> start, const std::string& label) {
     return with_model_errors(label, [&] { return NpyParser(start, label).size(); });
 }
 
+std::string_view numpy_code(DType dtype) {
+    auto found = std::ranges::find(element_types, dtype, &ElementType::dtype);
+    return found == std::end(element_types) ? "" : found->code;
+}
+
 Tensor read_npy(const std::string& path) { return parse_npy(MappedFile::open(path)->bytes(), path); }
 
 }  // namespace mge::cli

@@ -37,39 +37,12 @@ std::string message(int code) {
     return result;
 }
 
+// NumPy has no bfloat16 and no narrow numbers: their bits are stored.
 std::string numpy_type(DType dtype) {
-    switch (dtype) {
-        case DType::boolean:
-            return "|b1";
-        case DType::u8:
-            return "|u1";
-        case DType::i8:
-            return "|i1";
-        case DType::u16:
-            return "<u2";
-        case DType::i16:
-            return "<i2";
-        case DType::u32:
-            return "<u4";
-        case DType::i32:
-            return "<i4";
-        case DType::u64:
-            return "<u8";
-        case DType::i64:
-            return "<i8";
-        case DType::f16:
-            return "<f2";
-        case DType::bf16:
-            return "<u2";  // NumPy has no bfloat16: store the bits
-        case DType::f32:
-            return "<f4";
-        case DType::f64:
-            return "<f8";
-        default:
-            break;
-    }
-    MGE_CHECK(is_narrow(dtype));
-    return "|u1";  // also no narrow types
+    std::string_view code = dtype == DType::bf16 ? "u2" : numpy_code(dtype);
+    MGE_CHECK(!code.empty() || is_narrow(dtype));
+    if (code.empty()) code = "u1";
+    return text(code[1] == '1' ? '|' : '<', code);
 }
 
 std::string npy_bytes(const Tensor& tensor) {
