@@ -2,6 +2,7 @@
 #include "libmge/lite/device.h"
 
 #include <algorithm>
+#include <map>
 
 #include "libmge/base/text.h"
 #include "libmge/device/device.h"
@@ -33,20 +34,10 @@ void check_number(const char* what, int number, LiteDeviceType type) {
 }  // namespace
 
 std::string name_of(LiteDeviceType type) {
-    switch (type) {
-        case LITE_CPU:
-            return "CPU";
-        case LITE_CUDA:
-            return "CUDA";
-        case LITE_ATLAS:
-            return "ATLAS";
-        case LITE_NPU:
-            return "NPU";
-        case LITE_CAMBRICON:
-            return "CAMBRICON";
-        case LITE_DEVICE_DEFAULT:
-            return "DEVICE_DEFAULT";
-    }
+    static const std::map<LiteDeviceType, std::string> names{
+        {LITE_CPU, "CPU"}, {LITE_CUDA, "CUDA"},           {LITE_ATLAS, "ATLAS"},
+        {LITE_NPU, "NPU"}, {LITE_CAMBRICON, "CAMBRICON"}, {LITE_DEVICE_DEFAULT, "DEVICE_DEFAULT"}};
+    if (auto found = names.find(type); found != names.end()) return found->second;
     throw Error(mge::text("there is no type of device ", static_cast<int>(type),
                           "; they are CPU 0, CUDA 1, ATLAS 3, NPU 4, CAMBRICON 5 and DEVICE_DEFAULT 7"));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <map>
 
 #include "libmge/kernel/cuda/index_space.h"
 #include "libmge/ops/elementwise/convert/convert.h"
@@ -18,28 +19,12 @@ using Step = FusedProgram::Step;
 
 // As kernel/cuda/types.h calls it.
 std::string_view type_name(DType dtype) {
-    switch (dtype) {
-        case DType::boolean:
-            return "bool";
-        case DType::u8:
-            return "uint8_t";
-        case DType::i8:
-            return "int8_t";
-        case DType::u16:
-            return "uint16_t";
-        case DType::i16:
-            return "int16_t";
-        case DType::i32:
-            return "int32_t";
-        case DType::i64:
-            return "int64_t";
-        case DType::f16:
-            return "f16";
-        case DType::bf16:
-            return "bf16";
-        default:
-            return "float";
-    }
+    static const std::map<DType, std::string_view> names{
+        {DType::boolean, "bool"}, {DType::u8, "uint8_t"},  {DType::i8, "int8_t"},
+        {DType::u16, "uint16_t"}, {DType::i16, "int16_t"}, {DType::i32, "int32_t"},
+        {DType::i64, "int64_t"},  {DType::f16, "f16"},     {DType::bf16, "bf16"}};
+    auto found = names.find(dtype);
+    return found == names.end() ? "float" : found->second;
 }
 
 // "leaky_relu" is the functor LeakyRelu: operators and functors are named alike.

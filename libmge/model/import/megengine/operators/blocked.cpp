@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/megengine/operators/blocked.h"
 
+#include <map>
+
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
@@ -55,30 +57,19 @@ Tensor first_channels(const Tensor& x, int64_t count, uint32_t groups) {
 }  // namespace
 
 std::optional<Blocks> blocks_of_format(uint32_t format) {
-    switch (format) {
-        case nchw:
-            return Blocks{};
-        case nchw4:
-            return Blocks{4, 4, WeightBlocks::inputs};
-        case nchw32:
-            return Blocks{32, 32, WeightBlocks::inputs};
-        case nchw88:
-            return Blocks{8, 8, WeightBlocks::inputs_outputs};
-        case nchw44:
-            return Blocks{4, 4, WeightBlocks::inputs_outputs};
-        case nchw44_dot:
-            return Blocks{4, 4, WeightBlocks::outputs_inputs};
-        case nchw4_nchw32:
-            return Blocks{4, 32, WeightBlocks::inputs};
-        case nchw32_nchw4:
-            return Blocks{32, 4, WeightBlocks::inputs};
-        case nchw4_nchw:
-            return Blocks{4, 1, WeightBlocks::inputs};
-        case nchw64:
-            return Blocks{64, 64, WeightBlocks::inputs};
-        default:
-            return std::nullopt;
-    }
+    using enum WeightBlocks;
+    static const std::map<uint32_t, Blocks> formats{{nchw, {}},
+                                                    {nchw4, {4, 4, inputs}},
+                                                    {nchw32, {32, 32, inputs}},
+                                                    {nchw88, {8, 8, inputs_outputs}},
+                                                    {nchw44, {4, 4, inputs_outputs}},
+                                                    {nchw44_dot, {4, 4, outputs_inputs}},
+                                                    {nchw4_nchw32, {4, 32, inputs}},
+                                                    {nchw32_nchw4, {32, 4, inputs}},
+                                                    {nchw4_nchw, {4, 1, inputs}},
+                                                    {nchw64, {64, 64, inputs}}};
+    auto found = formats.find(format);
+    return found == formats.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<int64_t> block_of_format(uint32_t format) {

@@ -3,6 +3,7 @@
 // floats, where halves of a step are rounded to even.
 
 #include <algorithm>
+#include <map>
 
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/importer.h"
@@ -25,26 +26,13 @@ struct Range {
     double lowest, highest;
 };
 Range range_of(DType dtype) {
-    switch (dtype) {
-        case DType::u8:
-            return {0, 255};
-        case DType::i8:
-            return {-128, 127};
-        case DType::u16:
-            return {0, 65535};
-        case DType::i16:
-            return {-32768, 32767};
-        case DType::u4:
-            return {0, 15};
-        case DType::i4:
-            return {-8, 7};
-        case DType::u2:
-            return {0, 3};
-        case DType::i2:
-            return {-2, 1};
-        default:
-            unsupported("quantised values of ", dtype);
-    }
+    static const std::map<DType, Range> ranges{{DType::u8, {0, 255}},    {DType::i8, {-128, 127}},
+                                               {DType::u16, {0, 65535}}, {DType::i16, {-32768, 32767}},
+                                               {DType::u4, {0, 15}},     {DType::i4, {-8, 7}},
+                                               {DType::u2, {0, 3}},      {DType::i2, {-2, 1}}};
+    auto found = ranges.find(dtype);
+    if (found == ranges.end()) unsupported("quantised values of ", dtype);
+    return found->second;
 }
 
 // Each number for so many neighbours along an axis; the last block may be cut.
