@@ -108,18 +108,8 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     def calc_conv_transpose2d(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The transposed convolution with another weight and bias."""
-        return F.conv_transpose2d(
-            inp,
-            weight,
-            bias,
-            self.stride,
-            self.padding,
-            self.output_padding,
-            self.dilation,
-            self.groups,
-            self.conv_mode,
-            self.compute_mode,
-        )
+        window = (self.stride, self.padding, self.output_padding, self.dilation, self.groups)
+        return F.conv_transpose2d(inp, weight, bias, *window, self.conv_mode, self.compute_mode)
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_transpose2d(inp, self.weight, self.bias)

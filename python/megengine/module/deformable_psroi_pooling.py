@@ -36,15 +36,6 @@ class DeformablePSROIPooling(Module):
         self.trans_std = trans_std
 
     def forward(self, inp: Tensor, rois: Tensor, trans: Tensor) -> Tensor:
-        return F.nn.deformable_psroi_pooling(
-            inp,
-            rois,
-            trans,
-            self.no_trans,
-            self.part_size,
-            self.pooled_h,
-            self.pooled_w,
-            self.sample_per_part,
-            self.spatial_scale,
-            self.trans_std,
-        )
+        cells = (self.part_size, self.pooled_h, self.pooled_w, self.sample_per_part)
+        scales = (self.spatial_scale, self.trans_std)
+        return F.nn.deformable_psroi_pooling(inp, rois, trans, self.no_trans, *cells, *scales)

@@ -335,16 +335,8 @@ class RNN(RNNBase):
         if proj_size:
             raise ValueError("[RNN] proj_size must be 0: it is for LSTM")
         self.nonlinearity = nonlinearity
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            proj_size,
-        )
+        sizes = (input_size, hidden_size, num_layers)
+        super().__init__(*sizes, bias, batch_first, dropout, bidirectional, proj_size)
 
     def create_cell(self, layer: int) -> RNNCell:
         width = self._layer_input_size(layer)

@@ -199,18 +199,9 @@ class DeformablePSROIPooling(OpDef):
     sample_per_part: int = 1
 
     def __call__(self, x: Tensor, rois: Tensor, trans: Tensor) -> Tensor:
-        return detection.deformable_psroi_pooling(
-            x,
-            rois,
-            trans,
-            self.no_trans,
-            self.part_size,
-            self.pooled_h,
-            self.pooled_w,
-            self.sample_per_part,
-            self.spatial_scale,
-            self.trans_std,
-        )
+        cells = (self.part_size, self.pooled_h, self.pooled_w, self.sample_per_part)
+        scales = (self.spatial_scale, self.trans_std)
+        return detection.deformable_psroi_pooling(x, rois, trans, self.no_trans, *cells, *scales)
 
 
 class Resize3D(OpDef):
@@ -270,16 +261,8 @@ class LSTMCell(OpDef):
 
 class _Recurrent(OpDef):
     def _network(self, kind: type, width: int, weights: Tensor, **more):
-        network = kind(
-            width,
-            self.hidden_size,
-            self.num_layers,
-            self.bias,
-            False,
-            self.dropout,
-            self.bidirectional,
-            **more,
-        )
+        sizes = (width, self.hidden_size, self.num_layers)
+        network = kind(*sizes, self.bias, False, self.dropout, self.bidirectional, **more)
         network.train(self.fwd_mode == "TRAINING")
         network._flatten_weights = weights
         return network

@@ -267,16 +267,8 @@ class Correlation(OpDef):
 
     def __call__(self, a: Tensor, b: Tensor) -> Tensor:
         self._only(format="NCHW")
-        return window_convolution.correlation(
-            a,
-            b,
-            self.kernel_size,
-            self.max_displacement,
-            self.stride1,
-            self.stride2,
-            self.pad_size,
-            self.is_multiply,
-        )
+        sizes = (self.kernel_size, self.max_displacement, self.stride1, self.stride2, self.pad_size)
+        return window_convolution.correlation(a, b, *sizes, self.is_multiply)
 
 
 class LRN(OpDef):

@@ -361,18 +361,8 @@ def build_and_load(
         >>> build_and_load("example", "operators.cpp")  # doctest: +SKIP
         '/home/someone/.cache/example.so'
     """
-    path = build(
-        name,
-        sources,
-        extra_cflags,
-        extra_cuda_cflags,
-        extra_ldflags,
-        extra_include_paths,
-        with_cuda,
-        build_dir,
-        verbose,
-        abi_tag,
-    )
+    flags = (extra_cflags, extra_cuda_cflags, extra_ldflags, extra_include_paths, with_cuda)
+    path = build(name, sources, *flags, build_dir, verbose, abi_tag)
     load(path)
     return path
 

@@ -54,32 +54,17 @@ def _conv(cls):
         sizes = (layer.kernel_size, layer.stride, _symmetric_padding(layer), layer.dilation)
         sizes = [size[0] if cls is M.Conv1d else size for size in sizes]
         kernel, stride, padding, dilation = sizes
-        return cls(
-            layer.in_channels,
-            layer.out_channels,
-            kernel,
-            stride,
-            padding,
-            dilation=dilation,
-            groups=layer.groups,
-            bias=layer.bias is not None,
-        )
+        channels = layer.in_channels, layer.out_channels
+        has_bias = layer.bias is not None
+        return cls(*channels, kernel, stride, padding, dilation, layer.groups, has_bias)
 
     return convert
 
 
 def _conv_transpose(layer):
-    return M.ConvTranspose2d(
-        layer.in_channels,
-        layer.out_channels,
-        layer.kernel_size,
-        layer.stride,
-        layer.padding,
-        layer.output_padding,
-        layer.dilation,
-        layer.groups,
-        bias=layer.bias is not None,
-    )
+    channels = layer.in_channels, layer.out_channels
+    window = layer.kernel_size, layer.stride, layer.padding, layer.output_padding, layer.dilation
+    return M.ConvTranspose2d(*channels, *window, layer.groups, layer.bias is not None)
 
 
 def _batch_norm(cls):
@@ -255,14 +240,6 @@ def _sequential(layer, path: str) -> Module:
     return M.Sequential(OrderedDict((k, made[part]) for k, part in layer._modules.items()))
 
 
-def _lstm(layer, path: str) -> Module:
-    return recurrent(M.LSTM, layer, _arrays(layer))
-
-
-def _rnn(layer, path: str) -> Module:
-    return recurrent(M.RNN, layer, _arrays(layer), nonlinearity=layer.nonlinearity)
-
-
 def _encoder_layer(layer, path: str) -> Module:
     activation = getattr(layer.activation, "__name__", type(layer.activation).__name__.lower())
     _refuse_unless(activation in ("relu", "gelu"), f"the activation {activation}")
@@ -278,8 +255,10 @@ def _encoder(layer, path: str) -> Module:
 
 # The layers that are made with their parts and weights.
 _COMPOSED = {
-    "LSTM": _lstm,
-    "RNN": _rnn,
+    "LSTM": lambda layer, path: recurrent(M.LSTM, layer, _arrays(layer)),
+    "RNN": lambda layer, path: recurrent(
+        M.RNN, layer, _arrays(layer), nonlinearity=layer.nonlinearity
+    ),
     "Sequential": _sequential,
     "TransformerEncoder": _encoder,
     "TransformerEncoderLayer": _encoder_layer,

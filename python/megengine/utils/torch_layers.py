@@ -217,17 +217,9 @@ def recurrent(cls: type, layer, arrays: dict[str, np.ndarray], **others) -> Modu
         arrays: its state dict.
         others: more arguments of the class.
     """
-    made = cls(
-        layer.input_size,
-        layer.hidden_size,
-        layer.num_layers,
-        layer.bias,
-        layer.batch_first,
-        layer.dropout,
-        layer.bidirectional,
-        layer.proj_size,
-        **others,
-    )
+    sizes = layer.input_size, layer.hidden_size, layer.num_layers
+    ways = layer.batch_first, layer.dropout, layer.bidirectional
+    made = cls(*sizes, layer.bias, *ways, layer.proj_size, **others)
     ends = ["", "_reverse"][: made.num_directions]
     cells = [f"l{k}{end}" for k in range(layer.num_layers) for end in ends]
     kinds = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * layer.bias

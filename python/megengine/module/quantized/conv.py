@@ -121,19 +121,11 @@ class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
     ) -> Tensor:
         """The transposed convolution and an activation: ``"identity"`` or ``"relu"``."""
         is_whole = self.weight_scale is None
-        out = FQ.conv_transpose2d(
-            inp,
-            self.weight,
-            self._bias_steps(inp),
-            self.output_dtype if is_whole else None,
-            self.stride,
-            self.padding,
-            self.output_padding,
-            self.dilation,
-            self.groups,
-            self.conv_mode,
-            self.compute_mode,
-        )
+        operands = (inp, self.weight, self._bias_steps(inp))
+        window = (self.stride, self.padding, self.output_padding, self.dilation, self.groups)
+        modes = (self.conv_mode, self.compute_mode)
+        dtype = self.output_dtype if is_whole else None
+        out = FQ.conv_transpose2d(*operands, dtype, *window, *modes)
         return self._from_sums(out, nonlinear_mode)
 
     def forward(self, inp: Tensor) -> Tensor:

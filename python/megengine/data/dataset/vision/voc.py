@@ -159,27 +159,7 @@ class PascalVOC(VisionDataset):
         return {node.tag: children}
 
     class_names = names_of("PascalVOC")
-    # colours of the background and the classes, in blue, green, red
+    # Colours of the background and the classes, in blue, green, red: from bits of their numbers.
     class_colors = [
-        [0, 0, 0],
-        [0, 0, 128],
-        [0, 128, 0],
-        [0, 128, 128],
-        [128, 0, 0],
-        [128, 0, 128],
-        [128, 128, 0],
-        [128, 128, 128],
-        [0, 0, 64],
-        [0, 0, 192],
-        [0, 128, 64],
-        [0, 128, 192],
-        [128, 0, 64],
-        [128, 0, 192],
-        [128, 128, 64],
-        [128, 128, 192],
-        [0, 64, 0],
-        [0, 64, 128],
-        [0, 192, 0],
-        [0, 192, 128],
-        [128, 64, 0],
+        [(i >> k & 1) * 128 + (i >> k + 3 & 1) * 64 for k in (2, 1, 0)] for i in range(21)
     ]
