@@ -295,28 +295,20 @@ double copied_bytes(const Graph& graph, const Node& node, Precision precision) {
     return bytes;
 }
 
-double estimate_on_gpu(const Graph& graph, bool per_item, Precision precision) {
-    double total = 0;
-    for (auto& node : graph.nodes()) {
-        auto& output = graph.value(node.outputs[0]).spec;
-        double items = per_item && is_image(output) ? double(std::max<int64_t>(output.shape[0], 1)) : 1;
-        if (node.op == &ops::Reorder::info)
-            total += gpu_launch_ms + 2 * double(output.bytes()) / gpu_bytes_per_ms / items;
-        if (double bytes = copied_bytes(graph, node, precision))
-            total += gpu_launch_ms + bytes / gpu_bytes_per_ms / items;
-    }
-    return total;
-}
-
 // With `per_item` as for a batch of one.
 double estimate(const Graph& graph, bool per_item, Precision precision) {
-    if (runs_on_gpu(graph)) return estimate_on_gpu(graph, per_item, precision);
+    const bool on_gpu = runs_on_gpu(graph);
+    const double launch = on_gpu ? gpu_launch_ms : launch_ms,
+                 speed = on_gpu ? gpu_bytes_per_ms : bytes_per_ms;
     double total = 0;
     for (auto& node : graph.nodes()) {
         auto& output = graph.value(node.outputs[0]).spec;
         double items = per_item && is_image(output) ? double(std::max<int64_t>(output.shape[0], 1)) : 1;
-        if (node.op == &ops::Reorder::info)
-            total += launch_ms + 2 * double(output.bytes()) / bytes_per_ms / items;
+        if (node.op == &ops::Reorder::info) total += launch + 2 * double(output.bytes()) / speed / items;
+        if (on_gpu) {
+            if (double bytes = copied_bytes(graph, node, precision)) total += launch + bytes / speed / items;
+            continue;
+        }
         auto product = convolution_of(graph, node);
         if (!product || !product->result.shape.is_known()) continue;
         double efficiency = is_small_and_plain(graph, node) ? small_plain_efficiency

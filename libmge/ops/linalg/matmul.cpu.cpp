@@ -2,6 +2,7 @@
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/cpu/separate_activation.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul_algorithms.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "libmge/ops/linalg/packing.h"
@@ -69,13 +70,6 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-Support supports_reference(const Problem& p) {
-    for (auto specs : {p.inputs, p.outputs})
-        for (auto& spec : specs)
-            if (!spec.layout.is_plain()) return {"plain layouts only"};
-    return supported;
-}
-
 KernelList widening_products() {
     static const Algorithm list[] = {tiles_matmul(), cpu::separate_activation<Matmul, onednn_matmul>(),
                                      onednn_matmul()};
@@ -100,7 +94,7 @@ KernelList kernels(Cpu, Matmul) {
         half_matmul(),
         cpu::in_f32<Cpu, Matmul>(),
         integer_matmul(),
-        {"reference", supports_reference, prepare_reference, run_reference, {.naive = true}}};
+        {"reference", plain_layouts, prepare_reference, run_reference, {.naive = true}}};
     return list;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include "libmge/kernel/cpu/activate.h"
@@ -30,9 +31,7 @@ cpu::SmallMatmul matrix_of(const MatmulGeometry& g) {
 
 Support supports(const Problem& p) {
     if (p.inputs[0].dtype != DType::f32) return {"f32 only"};
-    for (auto specs : {p.inputs, p.outputs})
-        for (auto& spec : specs)
-            if (!spec.layout.is_plain()) return {"plain layouts only"};
+    if (Support plain = plain_layouts(p); !plain) return plain;
     auto g = matmul_geometry(p.as<Matmul::Params>(), p.inputs[0].shape, p.inputs[1].shape);
     if (!matrix_of(g).fits()) return {"both operands are transposed"};
     if (g.m > 1 && g.batches() * g.m * g.n * g.k > few_multiplications) return {"large enough for a library"};

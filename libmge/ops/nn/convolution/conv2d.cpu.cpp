@@ -2,6 +2,7 @@
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/cpu/separate_activation.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/channels_last.cpu.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
 #include "libmge/ops/nn/convolution/geometry.h"
@@ -74,13 +75,6 @@ void run_backward_weight(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-Support supports_reference(const Problem& p) {
-    for (auto specs : {p.inputs, p.outputs})
-        for (auto& spec : specs)
-            if (!spec.layout.is_plain()) return {"plain layouts only"};
-    return supported;
-}
-
 KernelList widening_convolutions() {
     static const Algorithm list[] = {bf16_conv2d(), cpu::separate_activation<Conv2d, onednn_conv2d>(),
                                      onednn_conv2d()};
@@ -112,7 +106,7 @@ KernelList kernels(Cpu, Conv2d) {
         half_conv2d(),
         tiled_conv2d(),
         cpu::in_f32<Cpu, Conv2d>(),
-        {"reference", supports_reference, prepare_reference<forward_geometry>, run_forward, {.naive = true}}};
+        {"reference", plain_layouts, prepare_reference<forward_geometry>, run_forward, {.naive = true}}};
     return list;
 }
 
@@ -126,7 +120,7 @@ KernelList kernels(Cpu, Conv2dBackwardData) {
         winograd_conv2d_backward_data<false>(),
         cpu::in_f32<Cpu, Conv2dBackwardData>(),
         {"reference",
-         supports_reference,
+         plain_layouts,
          prepare_reference<backward_data_geometry>,
          run_backward_data,
          {.naive = true}}};
@@ -144,7 +138,7 @@ KernelList kernels(Cpu, Conv2dBackwardWeight) {
         winograd_conv2d_backward_weight<false>(),
         cpu::in_f32<Cpu, Conv2dBackwardWeight>(),
         {"reference",
-         supports_reference,
+         plain_layouts,
          prepare_reference<backward_weight_geometry>,
          run_backward_weight,
          {.naive = true}}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/unfolded.h"
+#include "libmge/kernel/plain_layouts.h"
 
 #include <algorithm>
 
@@ -33,10 +34,7 @@ struct State {
 
 Support supports(const Problem& p) {
     if (auto support = is_of_f32(p); !support) return support;
-    for (auto specs : {p.inputs, p.outputs})
-        for (auto& spec : specs)
-            if (!spec.layout.is_plain()) return {"plain layouts only"};
-    return supported;
+    return plain_layouts(p);
 }
 
 Prepared prepare(const PrepareContext& context) {
