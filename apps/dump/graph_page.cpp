@@ -306,19 +306,7 @@ private:
             json_.member("page", page_.profile_page);
             profile::write(json_, times.base);
             json_.list_member("steps", times.steps, [&](auto& step) { write_step(times, step); });
-            json_.list_member("findings", times.findings, [&](auto& finding) {
-                json_.object([&] {
-                    json_.member("step", finding.step);
-                    json_.member("title", finding.title);
-                    json_.member("shapes", finding.shapes);
-                    json_.member("time", finding.seconds);
-                    json_.member("share", finding.share);
-                    json_.member("count", finding.count);
-                    json_.member("bound", profile::bound_name(finding.bound));
-                    json_.member("reason", finding.reason);
-                    json_.member("advice", finding.advice);
-                });
-            });
+            profile::write(json_, times.findings);
         });
     }
     void write_step(const GraphTimes& times, const TimedStep& timed) {

@@ -327,6 +327,22 @@ cli::Json to_json(const std::vector<Finding>& findings) {
     return list;
 }
 
+void write(JsonWriter& json, const std::vector<Finding>& findings) {
+    json.list_member("findings", findings, [&](auto& finding) {
+        json.object([&] {
+            json.member("step", finding.step);
+            json.member("title", finding.title);
+            json.member("shapes", finding.shapes);
+            json.member("time", finding.seconds);
+            json.member("share", finding.share);
+            json.member("count", finding.count);
+            json.member("bound", bound_name(finding.bound));
+            json.member("reason", finding.reason);
+            json.member("advice", finding.advice);
+        });
+    });
+}
+
 void print(std::ostream& stream, const std::vector<Finding>& findings, const ShareBase& base) {
     if (findings.empty()) return;
     stream << "\nfindings (shares of " << base_text(base) << ")\n";

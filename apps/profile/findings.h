@@ -59,6 +59,8 @@ void write(JsonWriter& json, const ShareBase& base);
 std::vector<Finding> findings_of(const Profile& profile, const std::vector<std::optional<double>>& times,
                                  const ShareBase& base);
 cli::Json to_json(const std::vector<Finding>& findings);
+// Writes the member "findings" of a page's data.
+void write(JsonWriter& json, const std::vector<Finding>& findings);
 void print(std::ostream& stream, const std::vector<Finding>& findings, const ShareBase& base);
 
 }  // namespace mge::profile

@@ -164,19 +164,9 @@ private:
     void write_findings() {
         profile::write(json_, base_);
         auto findings = findings_of(profile_, times_, base_);
-        json_.list_member("findings", findings, [&](auto& finding) {
-            json_.object([&] {
-                json_.member("step", finding.step < 0 ? -1 : place_[size_t(finding.step)]);
-                json_.member("title", finding.title);
-                json_.member("shapes", finding.shapes);
-                json_.member("time", finding.seconds);
-                json_.member("share", finding.share);
-                json_.member("count", finding.count);
-                json_.member("bound", bound_name(finding.bound));
-                json_.member("reason", finding.reason);
-                json_.member("advice", finding.advice);
-            });
-        });
+        for (auto& finding : findings)
+            if (finding.step >= 0) finding.step = place_[size_t(finding.step)];
+        profile::write(json_, findings);
     }
 
     void write_step(int index) {
