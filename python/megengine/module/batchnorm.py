@@ -73,19 +73,11 @@ class _BatchNorm(Module):
         training = (self.training and not self.freeze) or not self.track_running_stats
         is_tracked = self.track_running_stats
         mean, var = (self.running_mean, self.running_var) if is_tracked else (None, None)
-        return self._normalise(inp, mean, var, weight, bias, training)
+        settings = {"training": training, "momentum": self.momentum, "eps": self.eps}
+        return self._normalise(inp, mean, var, weight, bias, **settings)
 
-    def _normalise(self, inp: Tensor, mean, var, weight, bias, training: bool) -> Tensor:
-        return F.batch_norm(
-            inp,
-            mean,
-            var,
-            weight,
-            bias,
-            training=training,
-            momentum=self.momentum,
-            eps=self.eps,
-        )
+    def _normalise(self, *operands, **settings) -> Tensor:
+        return F.batch_norm(*operands, **settings)
 
     def _module_info_string(self) -> str:
         return (
@@ -128,18 +120,8 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, freeze, **kwargs)
         self.group = group
 
-    def _normalise(self, inp: Tensor, mean, var, weight, bias, training: bool) -> Tensor:
-        return F.sync_batch_norm(
-            inp,
-            mean,
-            var,
-            weight,
-            bias,
-            training=training,
-            momentum=self.momentum,
-            eps=self.eps,
-            group=self.group,
-        )
+    def _normalise(self, *operands, **settings) -> Tensor:
+        return F.sync_batch_norm(*operands, **settings, group=self.group)
 
     def _check_input_ndim(self, inp: Tensor) -> None:
         if inp.ndim < 2:
