@@ -192,11 +192,9 @@ public:
                 for (auto& node : graph_.nodes()) docs[node.op->name] = node.op->doc;
                 for (auto& [name, doc] : docs) json_.member(name, doc);
             });
-            json_.list_member("kinds", kinds, [&](auto& kind) {
-                json_.object([&] {
-                    json_.member("fill", kind.fill);
-                    json_.member("meaning", kind.meaning);
-                });
+            json_.objects_member("kinds", kinds, [&](auto& kind) {
+                json_.member("fill", kind.fill);
+                json_.member("meaning", kind.meaning);
             });
             json_.list_member("inputs", graph_.inputs(), [&](ValueId id) { write_value(id); });
             json_.list_member("outputs", graph_.outputs(), [&](ValueId id) { write_value(id); });
@@ -279,11 +277,9 @@ private:
         json_.object([&] {
             json_.member("width", tenth(layout.size.width));
             json_.member("height", tenth(layout.size.height));
-            json_.list_member("ports", layout.ports, [&](auto& port) {
-                json_.object([&] {
-                    json_.member("label", port.label);
-                    json_.member("node", port.node);
-                });
+            json_.objects_member("ports", layout.ports, [&](auto& port) {
+                json_.member("label", port.label);
+                json_.member("node", port.node);
             });
             // [0: operator, 1: fold, 2: port, its index, x, y, width, height]
             json_.list_member("boxes", layout.boxes, [&](auto& box) {

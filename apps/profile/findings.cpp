@@ -328,18 +328,16 @@ cli::Json to_json(const std::vector<Finding>& findings) {
 }
 
 void write(JsonWriter& json, const std::vector<Finding>& findings) {
-    json.list_member("findings", findings, [&](auto& finding) {
-        json.object([&] {
-            json.member("step", finding.step);
-            json.member("title", finding.title);
-            json.member("shapes", finding.shapes);
-            json.member("time", finding.seconds);
-            json.member("share", finding.share);
-            json.member("count", finding.count);
-            json.member("bound", bound_name(finding.bound));
-            json.member("reason", finding.reason);
-            json.member("advice", finding.advice);
-        });
+    json.objects_member("findings", findings, [&](auto& finding) {
+        json.member("step", finding.step);
+        json.member("title", finding.title);
+        json.member("shapes", finding.shapes);
+        json.member("time", finding.seconds);
+        json.member("share", finding.share);
+        json.member("count", finding.count);
+        json.member("bound", bound_name(finding.bound));
+        json.member("reason", finding.reason);
+        json.member("advice", finding.advice);
     });
 }
 

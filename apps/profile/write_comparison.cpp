@@ -25,12 +25,10 @@ void write_comparison(std::ostream& stream, const Comparison& comparison, const 
     json.object([&] {
         write_side(json, "before", before, comparison.total_before);
         write_side(json, "after", after, comparison.total_after);
-        json.list_member("recorded", comparison.recorded, [&](const Difference& difference) {
-            json.object([&] {
-                json.member("name", difference.name);
-                json.member("before", difference.before);
-                json.member("after", difference.after);
-            });
+        json.objects_member("recorded", comparison.recorded, [&](const Difference& difference) {
+            json.member("name", difference.name);
+            json.member("before", difference.before);
+            json.member("after", difference.after);
         });
         json.list_member("changes", comparison.changes, [&](const Change& change) {
             json.object_on_line([&] {

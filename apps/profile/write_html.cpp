@@ -58,11 +58,9 @@ public:
                     json_.member("operations_per_s", roof->operations_per_s);
                     json_.member("bytes_per_s", roof->bytes_per_s);
                     json_.member("busy", roof->is_busy);
-                    json_.list_member("caches", roof->caches, [&](auto& cache) {
-                        json_.object([&] {
-                            json_.member("name", cache.name);
-                            json_.member("bytes_per_s", cache.bytes_per_s);
-                        });
+                    json_.objects_member("caches", roof->caches, [&](auto& cache) {
+                        json_.member("name", cache.name);
+                        json_.member("bytes_per_s", cache.bytes_per_s);
                     });
                 });
             else
@@ -199,14 +197,12 @@ private:
     static double micros(double seconds) { return std::round(seconds * 1e9) / 1e3; }
 
     void write_spans() {
-        json_.list_member("spans", spans_, [&](auto& s) {
-            json_.object([&] {
-                json_.member("step", place_[size_t(s.step)]);
-                json_.member("track", s.track);
-                json_.member("run", s.run);
-                json_.member("start", micros(s.span.start));
-                json_.member("duration", micros(s.span.seconds()));
-            });
+        json_.objects_member("spans", spans_, [&](auto& s) {
+            json_.member("step", place_[size_t(s.step)]);
+            json_.member("track", s.track);
+            json_.member("run", s.run);
+            json_.member("start", micros(s.span.start));
+            json_.member("duration", micros(s.span.seconds()));
         });
         // The initial view is one run.
         json_.key("first_view");

@@ -81,6 +81,11 @@ public:
         key(name);
         list(elements, item);
     }
+    // members(element) writes the members of an object.
+    template <class List, class Fn>
+    void objects_member(std::string_view name, const List& elements, Fn&& members) {
+        list_member(name, elements, [&](auto& element) { object([&] { members(element); }); });
+    }
     void line() { stream_ << '\n'; }  // between elements, for people
     template <class Fn>
     void object_on_line(Fn&& members) {

@@ -89,11 +89,9 @@ void write_page(std::ostream& stream, const std::vector<EvaluatedModel>& models,
         json.member("images", images.images.size());
         write_models(json, models);
         write_classes(json, models.at(0).scores, images);
-        json.list_member("worst", models, [&](auto& model) {
-            json.object([&] {
-                json.member("path", model.path);
-                write_images(json, model, images, input, how, shown_images);
-            });
+        json.objects_member("worst", models, [&](auto& model) {
+            json.member("path", model.path);
+            write_images(json, model, images, input, how, shown_images);
         });
     });
     stream << evaluate_page.after_data;

@@ -240,14 +240,12 @@ private:
             json_.line();
             json_.object_member(step_ids_[i], [&] {
                 json_.member("runs", std::max<int64_t>(1, profile_.runs_total));
-                json_.list_member("steps", inside[i], [&](const ProfileInnerStep* inner) {
-                    json_.object([&] {
-                        json_.member("path", inner->path);
-                        json_.member("type", inner->type);
-                        json_.member("algorithm", inner->algorithm);
-                        json_.member("count", inner->count);
-                        json_.member("total", double(inner->total) * 1e-9);
-                    });
+                json_.objects_member("steps", inside[i], [&](const ProfileInnerStep* inner) {
+                    json_.member("path", inner->path);
+                    json_.member("type", inner->type);
+                    json_.member("algorithm", inner->algorithm);
+                    json_.member("count", inner->count);
+                    json_.member("total", double(inner->total) * 1e-9);
                 });
             });
         }

@@ -86,11 +86,9 @@ void write_peak(JsonWriter& json, const std::optional<Peak>& peak) {
         if (peak->byte_operations_per_s > 0)
             json.member("byte_operations_per_s", peak->byte_operations_per_s);
         if (peak->caches.empty()) return;
-        json.list_member("caches", peak->caches, [&](auto& cache) {
-            json.object([&] {
-                json.member("name", cache.name);
-                json.member("bytes_per_s", cache.bytes_per_s);
-            });
+        json.objects_member("caches", peak->caches, [&](auto& cache) {
+            json.member("name", cache.name);
+            json.member("bytes_per_s", cache.bytes_per_s);
         });
     });
 }
@@ -110,11 +108,9 @@ void write_recording(JsonWriter& json, const ProfileRecording& recording) {
         json.member("commit", recording.commit);
         json.member("libraries", recording.libraries);
         json.member("command", recording.command);
-        json.list_member("options", recording.options, [&](auto& option) {
-            json.object([&] {
-                json.member("name", option.name);
-                json.member("value", option.value);
-            });
+        json.objects_member("options", recording.options, [&](auto& option) {
+            json.member("name", option.name);
+            json.member("value", option.value);
         });
     });
 }
