@@ -8,6 +8,7 @@
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/convolution/disjoint_windows.h"
 #include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/product/ordered_products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -17,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 
 // Two vectors of the weight times some pixels fill the registers: 32 of them with AVX-512, otherwise 16.
-constexpr int columns = 2, most_pixels = HWY_MAX_BYTES >= 64 ? 12 : 6;
+constexpr int columns = 2, most_pixels = HWY_MAX_BYTES >= 64 ? 12 : HWY_TARGET == HWY_NEON ? 8 : 6;
 
 int64_t lanes() { return int64_t(hn::Lanes(D())); }
 
@@ -27,6 +28,60 @@ struct Column {
     float* y;
 };
 
+#if HWY_TARGET == HWY_NEON
+// Adds the products of channels I and I + 1 of four in each pixel; moves past their weights.
+template <int I, int C, int P>
+HWY_INLINE void add_two_channels(const hn::Vec<D> (&pixels)[P], const float* (&weight)[C],
+                                 hn::Vec<D> (&sum)[P][C]) {
+    hn::Vec<D> lines[2][C];
+#pragma GCC unroll 2
+    for (int c = 0; c < C; ++c) {
+        lines[0][c] = hn::LoadU(D(), weight[c]);
+        lines[1][c] = hn::LoadU(D(), weight[c] + 4);
+        weight[c] += 8;
+    }
+    add_lane_products<I>(pixels, lines[0], sum);
+    add_lane_products<I + 1>(pixels, lines[1], sum);
+}
+// Products take single numbers of vectors of channels.
+template <int C, int P>
+HWY_INLINE void multiply_pixels(const DisjointWindows& s, const float* x, const Column (&column)[columns],
+                                int64_t y_step) {
+    const D d;
+    hn::Vec<D> sum[P][C];
+    const float* weight[C];
+#pragma GCC unroll 2
+    for (int c = 0; c < C; ++c) {
+        weight[c] = column[c].weight;
+#pragma GCC unroll 8
+        for (int p = 0; p < P; ++p) sum[p][c] = hn::Zero(d);
+    }
+    for (int64_t begin = 0; begin < s.in_channels; begin += s.x.block, x += s.x.blocks) {
+        const float* pixel = x;
+        int64_t rest = std::min(s.x.block, s.in_channels - begin);
+        for (; rest >= 4; rest -= 4, pixel += 4) {
+            hn::Vec<D> pixels[P];
+#pragma GCC unroll 8
+            for (int p = 0; p < P; ++p) pixels[p] = hn::LoadU(d, pixel + p * s.x.pixel);
+            add_two_channels<0>(pixels, weight, sum);
+            add_two_channels<2>(pixels, weight, sum);
+        }
+        for (; rest > 0; --rest, ++pixel)
+#pragma GCC unroll 2
+            for (int c = 0; c < C; ++c) {
+                const auto line = hn::LoadU(d, weight[c]);
+                weight[c] += 4;
+#pragma GCC unroll 8
+                for (int p = 0; p < P; ++p)
+                    sum[p][c] = hn::MulAdd(hn::Set(d, pixel[p * s.x.pixel]), line, sum[p][c]);
+            }
+    }
+#pragma GCC unroll 2
+    for (int c = 0; c < C; ++c)
+#pragma GCC unroll 8
+        for (int p = 0; p < P; ++p) hn::StoreU(sum[p][c], d, column[c].y + p * y_step);
+}
+#else
 template <int C, int P>
 HWY_INLINE void multiply_pixels(const DisjointWindows& s, const float* x, const Column (&column)[columns],
                                 int64_t y_step) {
@@ -51,6 +106,7 @@ HWY_INLINE void multiply_pixels(const DisjointWindows& s, const float* x, const 
     for (int c = 0; c < C; ++c)
         for (int p = 0; p < P; ++p) hn::StoreU(sum[c][p], d, column[c].y + p * y_step);
 }
+#endif
 
 template <int C>
 void multiply_row(const DisjointWindows& s, const float* x, const Column (&column)[columns]) {
