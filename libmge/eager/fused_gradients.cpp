@@ -17,10 +17,11 @@ constexpr size_t bytes_worth_fusing = 16 << 10;
 constexpr size_t most_inputs = 16;
 constexpr size_t max_rules = 4096;  // the cache is cleared beyond this
 
-// The rule for tensors of these specs.
+// The rule for tensors of these specs on one device, on which its constants lie.
 struct Rule {
     const OpInfo* op;
     std::shared_ptr<const void> params;
+    DeviceId device;
     TensorSpecs specs;
     std::vector<bool> needed;
     Graph graph;                  // without outputs if fusion does not shorten it
@@ -35,12 +36,13 @@ bool may_be_fused(const GradientArguments& a) {
         return false;
     for (size_t i = 0; i < a.inputs.size(); ++i)
         if (input_info(a.op, i).kind == InputKind::host) return false;
-    auto is_on_host = [](const Tensor& tensor) {
-        return !tensor || (!tensor.is_symbolic() && tensor.shape().is_known() && tensor.device().is_host());
+    const DeviceId device = a.outputs[0].device();
+    auto is_there = [&](const Tensor& tensor) {
+        return !tensor || (!tensor.is_symbolic() && tensor.shape().is_known() && tensor.device() == device);
     };
     for (auto tensors : {a.inputs, a.outputs, a.output_grads})
-        if (!std::ranges::all_of(tensors, is_on_host)) return false;
-    return true;
+        if (!std::ranges::all_of(tensors, is_there)) return false;
+    return device.is_host();
 }
 
 // Inputs, outputs and gradients of outputs, null ones included.
@@ -79,6 +81,7 @@ void fuse(Rule& rule, const GradientArguments& a, const Tensors& operands) try {
 
 uint64_t hash_of(const GradientArguments& a, const TensorSpecs& specs) {
     uint64_t hash = hash_mix(reinterpret_cast<uintptr_t>(&a.op), a.op.params.hash(a.params));
+    hash = hash_mix(hash, a.outputs[0].device().hash());
     for (bool is_needed : a.needed) hash = hash_mix(hash, is_needed);
     for (auto& spec : specs) {
         hash = hash_mix(hash, uint64_t(spec.dtype));
@@ -89,18 +92,20 @@ uint64_t hash_of(const GradientArguments& a, const TensorSpecs& specs) {
 
 const Rule& find_rule(const GradientArguments& a, const Tensors& operands) {
     thread_local std::unordered_multimap<uint64_t, Rule> known;
+    const DeviceId device = a.outputs[0].device();
     TensorSpecs specs = specs_of(operands);
     const uint64_t hash = hash_of(a, specs);
     auto [begin, end] = known.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
         const Rule& rule = it->second;
-        if (rule.op == &a.op && rule.specs == specs && std::ranges::equal(rule.needed, a.needed) &&
-            a.op.params.equal(rule.params.get(), a.params))
+        if (rule.op == &a.op && rule.device == device && rule.specs == specs &&
+            std::ranges::equal(rule.needed, a.needed) && a.op.params.equal(rule.params.get(), a.params))
             return rule;
     }
     if (known.size() >= max_rules) known.clear();
-    Rule rule{&a.op, a.op.params.copy(a.params), std::move(specs), {a.needed.begin(), a.needed.end()}, {},
-              {}};
+    Rule rule{
+        &a.op, a.op.params.copy(a.params), device, std::move(specs), {a.needed.begin(), a.needed.end()}, {},
+        {}};
     fuse(rule, a, operands);
     return known.emplace(hash, std::move(rule))->second;
 }

@@ -280,6 +280,21 @@ TEST(Tape, FusesRulesOfLargeTensors) {
     });
 }
 
+// Rules hold constants, which lie on a device.
+TEST(Tape, FusesRulesOnEachDevice) {
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16})
+        for (const char* name : {"cpu0", "cpu1", "cpu0"})
+            for (int repetition = 0; repetition < 4; ++repetition) {
+                const DeviceId device = parse_device(name);
+                Tensor half = scalar_tensor(0.5, dtype, device);
+                Tape tape;
+                Tensor x = tape.attach(ops::broadcast_to(half, {.shape = {20000}}));
+                tape.start();
+                Tensor y = ops::pow(ops::silu(ops::hswish(x)), half);
+                EXPECT_EQ(tape.backward({&y, 1}, {})[0].device(), device);
+            }
+}
+
 TEST(Tape, GivesSecondDerivativesOfLargeTensors) {
     Tensor values = vector_of(std::vector<float>(5000, 2));
     Tape outer;
