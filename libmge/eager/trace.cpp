@@ -159,7 +159,7 @@ Graph Trace::segment_graph(Segment& segment) const {
             if (input < 0 || ids[size_t(input)] != no_value) continue;
             auto& variable = variables_[size_t(input)];
             const Tensor& handle = present_[size_t(input)].handle;
-            if (variable.constant) {
+            if (is_fixed(variable)) {
                 ids[size_t(input)] = graph.add_constant(variable.constant, {}, handle.device());
             } else {
                 segment.inputs.push_back(input);

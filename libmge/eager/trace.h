@@ -22,6 +22,10 @@
 
 namespace mge {
 
+// Marks the state of a stream of random numbers, like literal_mark. Traces read it in each call, even if
+// other tensors from outside are constants.
+inline constexpr int stream_mark = -3;
+
 struct TraceOptions {
     bool symbolic = false;          // also compile the first call
     bool capture_as_const = false;  // external tensors become constants
@@ -91,7 +95,7 @@ private:
         TensorSpec spec;
         DeviceId device;  // in the recording
         int at = 0;       // argument number, or the step that computes it
-        Tensor constant;  // literals and captured tensors
+        Tensor constant;  // in dumps: of literals, captured tensors and streams of random numbers
         Tensor captured;  // the value of a captured tensor in the recording
         Tensor on_host;   // a host copy of literals and captured integers that shapes may depend on
     };
@@ -130,6 +134,10 @@ private:
     int add_variable(Kind kind, const Tensor& tensor, int at);
     int new_external(const Tensor& tensor);
     bool may_replace(const Variable& variable) const;
+    // Whether the variable is the same in all calls.
+    static bool is_fixed(const Variable& variable) {
+        return variable.kind == Kind::literal || variable.captured;
+    }
     int match_external(const Tensor& tensor, int expected);
     bool is_compiled() const { return !options_.record_only && (recorded_ || options_.symbolic); }
     void bind(int variable, const Tensor& handle);

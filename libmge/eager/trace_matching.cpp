@@ -34,12 +34,13 @@ int Trace::add_variable(Kind kind, const Tensor& tensor, int at) {
 
 int Trace::new_external(const Tensor& tensor) {
     bool literal = tensor.impl()->symbol == literal_mark;
+    bool captured = !literal && options_.capture_as_const && tensor.impl()->symbol != stream_mark;
     int id = add_variable(literal ? Kind::literal : Kind::external, tensor, 0);
     auto& variable = variables_[size_t(id)];
     if (literal || options_.capture_as_const) variable.constant = tensor;
-    if (!literal && options_.capture_as_const) variable.captured = tensor.alias();
+    if (captured) variable.captured = tensor.alias();
     bool shapes_may_follow = is_int(tensor.dtype()) && tensor.spec().numel() <= known_value_limit;
-    if (literal || (options_.capture_as_const && shapes_may_follow)) variable.on_host = to_host(tensor);
+    if (literal || (captured && shapes_may_follow)) variable.on_host = to_host(tensor);
     return id;
 }
 
@@ -62,7 +63,8 @@ int Trace::match_external(const Tensor& tensor, int expected) {
         return expected;
     }
     if (variable.captured && !same_bytes(variable.captured, tensor))
-        fail("tensors not equals: a tensor that the recording has as a constant has changed");
+        fail(text("tensors not equals: a tensor of ", tensor.spec(),
+                  " that the recording has as a constant has changed, as statistics do in training mode"));
     auto& present = present_[size_t(expected)];
     bool is_same = !present.bound || present.handle.is_same(tensor) ||
                    (present.handle.device() == tensor.device() && same_bytes(present.handle, tensor));

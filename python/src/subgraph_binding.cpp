@@ -13,6 +13,7 @@
 #include "libmge/base/number_text.h"
 #include "libmge/device/default_device.h"
 #include "libmge/eager/tape.h"
+#include "libmge/eager/trace.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/control/scan.h"
@@ -276,6 +277,14 @@ void add_subgraphs(PyObject* module_object) {
         nb::arg("tensor"),
         "Treats a Tensor that was made during the recording of a function as one from "
         "outside.");
+    module.def(
+        "mark_stream",
+        [](nb::handle tensor) {
+            const Tensor& value = tensor_argument(tensor, "mark_stream");
+            if (!value.is_symbolic()) value.impl()->symbol = stream_mark;
+        },
+        nb::arg("tensor"),
+        "Lets traces read a Tensor, the state of a stream of random numbers, in each call.");
 }
 
 }  // namespace mge::python

@@ -170,6 +170,32 @@ def test_random_numbers_are_new_each_time(symbolic):
     assert len(draws) == 4
 
 
+@both_modes
+def test_random_numbers_are_new_each_time_beside_constants(symbolic):
+    def f(x):
+        return F.dropout(x + mge.random.uniform(size=(16,)), 0.5) * 2
+
+    traced = trace(f, symbolic=symbolic, capture_as_const=True)
+    results = []
+    for call in (f, traced):
+        mge.random.seed(3)
+        results.append([call(floats(1.0)).numpy() for _ in range(4)])
+    assert len({tuple(result.tolist()) for result in results[1]}) == 4
+    np.testing.assert_allclose(*results, rtol=1e-6)
+
+
+@both_modes
+def test_changes_of_captured_statistics_are_named(symbolic):
+    norm = M.BatchNorm2d(2)
+    f = trace(norm, symbolic=symbolic, capture_as_const=True)
+    x = F.ones((2, 2, 3, 3))
+    f(x)
+    with pytest.raises(TraceError, match="tensors not equals") as caught:
+        f(x)
+    assert "(1, 2, 1, 1)" in caught.value.__notes__[0]
+    assert "training mode" in caught.value.__notes__[0]
+
+
 @pytest.mark.parametrize(
     "other, reason",
     [

@@ -56,6 +56,7 @@ class _Stream:
     def draw(self) -> Tensor:
         """The state for one operator; the next one gets another."""
         with turn():
+            _mge.mark_stream(self._state)
             state = Tensor(self._state)
             keep_turn(self._state, state)
             self._state._reset(_mge.ops.add(self._state, self._step))
