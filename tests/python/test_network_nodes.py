@@ -500,6 +500,10 @@ def test_lists_of_variables_find_theirs():
     net = Network()
     x, y = (net.make_input_node((2,), "float32", name=name) for name in "xy")
     assert x in [y, x] and x not in [y] and [y, x].index(x) == 1 and (y, x) != (x, y)
+    others = [net.make_input_node((3,), "float32"), Network().make_input_node((2,), "float32")]
+    assert x not in others and [*others, x].index(x) == 2
+    with pytest.raises(RuntimeError, match="broadcast"):
+        _ = x == np.zeros(3, "float32")
     for unknown in (x == 1, x != y, x):
         with pytest.raises(RuntimeError, match="known only when its graph runs"):
             bool(unknown)

@@ -192,6 +192,14 @@ class VarNode(NetworkNode, Tensor):
             "a VarNode is a part of a graph and cannot be copied alone: dump the Network"
         )
 
+    def __eq__(self, other):
+        try:
+            return super().__eq__(other)
+        except RuntimeError:
+            if not isinstance(other, VarNode):
+                raise
+            return False  # of other shapes, or of another graph
+
     def __bool__(self) -> bool:
         try:
             return super().__bool__()
