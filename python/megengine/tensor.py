@@ -94,6 +94,9 @@ class Tensor(_mge.Tensor):
     if not TYPE_CHECKING:  # a checker of types would accept any name
 
         def __getattr__(self, name):
+            if name != "requires_grad" and hasattr(type(self), name):
+                # A property of a subclass has failed: its own error says why.
+                return object.__getattribute__(self, name)
             hint = hint_for("megengine.Tensor", name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 

@@ -88,3 +88,14 @@ def test_pickles_do_not_call_init(protocol):
         loaded = pickle.loads(pickle.dumps(made, protocol))
         assert type(loaded) is type(made)
         np.testing.assert_array_equal(loaded.numpy(), X)
+
+
+class WithProperty(mge.Tensor):
+    area = property(lambda self: self.extent * 2)
+
+
+def test_errors_of_properties_name_what_is_missing():
+    with pytest.raises(AttributeError, match="no attribute 'extent'"):
+        WithProperty([1.0]).area  # noqa: B018
+    with pytest.raises(AttributeError, match="GradManager"):
+        WithProperty([1.0]).requires_grad  # noqa: B018
