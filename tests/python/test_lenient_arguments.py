@@ -247,3 +247,31 @@ def test_expand_dims_names_a_place_twice():
     for axes in ([-1, -1], [3, 3]):
         with pytest.raises(RuntimeError, match="axes must lie in rank 4"):
             F.expand_dims(x, axes)
+
+
+class _Indexable:
+    """A sequence by its methods alone."""
+
+    def __init__(self, *items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+
+def test_tensors_in_a_sequence_by_its_methods():
+    a, b = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    assert F.concat(_Indexable(a, b)).numpy().tolist() == [1, 2, 3, 4]
+    assert F.stack(_Indexable(a, b)).numpy().tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("one", [1, np.float32(1), np.ones((1, 1)), Tensor([1.0])], ids=repr)
+def test_one_number_in_an_array(one):
+    parameter = mge.Parameter([3.0, 4.0])
+    parameter.grad = Tensor([3.0, 4.0])
+    mge.optimizer.clip_grad_norm(parameter, one)
+    np.testing.assert_allclose(parameter.grad.numpy(), [0.6, 0.8], rtol=1e-5)

@@ -98,6 +98,9 @@ CONVOLUTIONS = (
             lambda: O.clip_grad_norm(parameters(), "a"),
             r"\[clip_grad_norm\] max_norm must be a number, got 'a'",
         ),
+        (lambda: O.clip_grad_norm(parameters(), "1"), r"max_norm must be a number, got '1'"),
+        (lambda: F.dropout(ones(2), b"0.5"), r"drop_prob must be a number, got b'0.5'"),
+        (lambda: O.clip_grad_norm(parameters(), np.ones(2)), r"must be a number, got array"),
         (lambda: F.dropout([None], 0.5), r"\[tensor\] no Tensor can be made of a list with"),
     ],
 )

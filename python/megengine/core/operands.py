@@ -139,7 +139,7 @@ def height_and_width(sizes: Any, who: str, argument: str) -> list[Any]:
 
 
 def as_number(value: Any, who: str, argument: str) -> float:
-    """A number of Python, NumPy or a Tensor of one element.
+    """A number of Python or NumPy, or the one of an array or Tensor of one element.
 
     Args:
         value: the number.
@@ -149,7 +149,9 @@ def as_number(value: Any, who: str, argument: str) -> float:
         TypeError: ``value`` is not a number.
     """
     try:
-        return float(value)
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError
+        return float(value.item() if isinstance(value, np.ndarray) else value)
     except (TypeError, ValueError):
         raise TypeError(f"[{who}] {argument} must be a number, got {brief(value)}") from None
 

@@ -89,9 +89,12 @@ __all__ = [
 
 def _tensors(values: Iterable[Operand], who: str, device: Any = None) -> list[Tensor]:
     """Operands as Tensors on a device; None: the device of the first Tensor among them."""
-    if not isinstance(values, Iterable):
-        raise TypeError(f"[{who}] expected a sequence of Tensors, got {type(values).__name__}")
-    operands = list(values)
+    try:
+        items = iter(values)
+    except TypeError:
+        kind = type(values).__name__
+        raise TypeError(f"[{who}] expected a sequence of Tensors, got {kind}") from None
+    operands = list(items)
     for place, operand in enumerate(operands):
         if operand is None:
             raise TypeError(f"[{who}] operand {place} is None, expected a Tensor")
