@@ -15,7 +15,10 @@ namespace {
 
 constexpr size_t bytes_worth_fusing = 16 << 10;
 constexpr size_t most_inputs = 16;
-constexpr size_t max_rules = 4096;  // the cache is cleared beyond this
+// Recording takes as long as many runs of a small rule, which a tensor of another size each time would pay
+// in vain.
+constexpr int calls_before_recording = 2;
+constexpr size_t max_rules = 1024;  // the cache is cleared beyond this
 
 // The rule for tensors of these specs on one device, on which its constants lie.
 struct Rule {
@@ -24,7 +27,8 @@ struct Rule {
     DeviceId device;
     TensorSpecs specs;
     std::vector<bool> needed;
-    Graph graph;                  // without outputs if fusion does not shorten it
+    int calls = 0;                // up to the recording
+    Graph graph;                  // without outputs if it is not recorded or fusion does not shorten it
     std::vector<size_t> results;  // per output of the graph: the input of which it is the gradient
 };
 
@@ -90,23 +94,26 @@ uint64_t hash_of(const GradientArguments& a, const TensorSpecs& specs) {
     return hash;
 }
 
-const Rule& find_rule(const GradientArguments& a, const Tensors& operands) {
+Rule& find_rule(const GradientArguments& a, const Tensors& operands) {
     thread_local std::unordered_multimap<uint64_t, Rule> known;
     const DeviceId device = a.outputs[0].device();
     TensorSpecs specs = specs_of(operands);
     const uint64_t hash = hash_of(a, specs);
     auto [begin, end] = known.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
-        const Rule& rule = it->second;
+        Rule& rule = it->second;
         if (rule.op == &a.op && rule.device == device && rule.specs == specs &&
             std::ranges::equal(rule.needed, a.needed) && a.op.params.equal(rule.params.get(), a.params))
             return rule;
     }
     if (known.size() >= max_rules) known.clear();
-    Rule rule{
-        &a.op, a.op.params.copy(a.params), device, std::move(specs), {a.needed.begin(), a.needed.end()}, {},
-        {}};
-    fuse(rule, a, operands);
+    Rule rule{.op = &a.op,
+              .params = a.op.params.copy(a.params),
+              .device = device,
+              .specs = std::move(specs),
+              .needed = {a.needed.begin(), a.needed.end()},
+              .graph = {},
+              .results = {}};
     return known.emplace(hash, std::move(rule))->second;
 }
 
@@ -139,7 +146,9 @@ Tensors run_rule(const Rule& rule, const Tensors& operands, size_t count) {
 std::optional<Tensors> fused_gradients(const GradientArguments& arguments) {
     if (!may_be_fused(arguments)) return std::nullopt;
     const Tensors operands = operands_of(arguments);
-    const Rule& rule = find_rule(arguments, operands);
+    Rule& rule = find_rule(arguments, operands);
+    if (rule.calls <= calls_before_recording && rule.calls++ == calls_before_recording)
+        fuse(rule, arguments, operands);
     if (rule.graph.outputs().empty()) return std::nullopt;
     return run_rule(rule, operands, arguments.inputs.size());
 }

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "libmge/eager/operator_observer.h"
 #include "libmge/mge.h"
 
 namespace mge {
@@ -265,7 +266,8 @@ TEST(Tape, FusesRulesOfLargeTensors) {
         for (int64_t i = 0; i < n; i += small)
             for (uint32_t grad : gradients(ops::slice(x, {.items = {0, i, i + small, 1, 0}}), f))
                 parts.push_back(grad);
-        EXPECT_EQ(gradients(x, f), parts);
+        for (int call = 0; call < 3; ++call)  // the third one is fused
+            EXPECT_EQ(gradients(x, f), parts);
     };
     check([](auto& x) { return ops::hswish(x); });
     check([](auto& x) { return ops::silu(x); });
@@ -278,6 +280,32 @@ TEST(Tape, FusesRulesOfLargeTensors) {
     check([](auto& x) {
         return ops::reshape(ops::softmax(ops::reshape(x, {.shape = {-1, 50}})), {.shape = {-1}});
     });
+}
+
+class FusedSteps final : public OperatorObserver {
+public:
+    void ran(const OperatorRun& run) override { count += run.op.name == "fused_elementwise"; }
+    int count = 0;
+};
+
+// Recording takes longer than a rule runs.
+TEST(Tape, FusesOnlyRulesThatRecur) {
+    static FusedSteps fused;
+    auto fused_steps = [](int64_t n) {
+        Tape tape;
+        Tensor x = tape.attach(vector_of(std::vector<float>(size_t(n), 1)));
+        tape.start();
+        Tensor y = ops::silu(x);
+        fused.count = 0;
+        observe_operators(&fused);
+        tape.backward({&y, 1}, {});
+        observe_operators(nullptr);
+        return fused.count;
+    };
+    for (int64_t n = 6000; n < 6010; ++n) EXPECT_EQ(fused_steps(n), 0);
+    fused_steps(6000);
+    EXPECT_EQ(fused_steps(6000), 1);
+    EXPECT_EQ(fused_steps(6000), 1);
 }
 
 // Rules hold constants, which lie on a device.
