@@ -48,6 +48,20 @@ struct SplitCase {
         return inputs[0];
     }
     void expect_agreement() const { expect_close(run("split"), run("reference"), size.k, 1, text(size.m)); }
+    // Of elements, relative to the sum of the absolute products.
+    void expect_small_errors() {
+        const Tensor got = run("split");
+        for (int64_t i = 0; i < size.m * size.n; ++i) {
+            double exact = 0, sum = 0;
+            for (int64_t k = 0; k < size.k; ++k) {
+                const double product = double(a()[i / size.n * size.k + k]) * b()[k * size.n + i % size.n];
+                exact += product;
+                sum += std::abs(product);
+            }
+            constexpr double least = std::numeric_limits<float>::denorm_min();
+            ASSERT_NEAR(got.data<float>()[i], exact, 2e-6 * sum + least) << i / size.n << ' ' << i % size.n;
+        }
+    }
 };
 
 // The parameter: whether b is constant.
@@ -112,16 +126,52 @@ TEST_P(SplitMatmul, ComputesTinyNumbersAsFloats) {
     }
 }
 
-// Beside larger numbers of their line they lose parts that are below 2^-126.
-TEST_P(SplitMatmul, CountsSubnormalPartsAsZeros) {
-    SplitCase c{{332, 160, 350}, GetParam()};
-    for (int64_t k = 0; k < 160; ++k) c.a()[k] = k ? 1e-38f : 1e-28f;
-    const Tensor got = c.run("split"), expected = c.run("reference");
-    for (int64_t n = 0; n < 350; ++n) {
-        double size = 0;
-        for (int64_t k = 0; k < 160; ++k) size += std::abs(c.b()[k * 350 + n]);
-        const double y = expected.data<float>()[n];
-        EXPECT_NEAR(got.data<float>()[n], y, std::ldexp(size, -125) + 1e-6 * std::abs(y));
+// Factors of the lines of both matrices, and of every third line.
+TEST_P(SplitMatmul, IsAsAccurateWithNumbersOfAnySize) {
+    struct Factors {
+        float a, third_of_a, b, third_of_b;
+    };
+    for (Factors f : {Factors{1e-18f, 1e-18f, 1e-18f, 1e-18f},
+                      {1e-25f, 1e-25f, 1e-10f, 1e-10f},
+                      {1e-25f, 1e-25f, 1e25f, 1e25f},
+                      {1, 1e-18f, 1, 1e-18f},
+                      {1e-10f, 1e-20f, 1e-12f, 1e-14f},
+                      {1, 1e-33f, 1, 1},
+                      {1, 1, 1, 1e-33f},
+                      {1e30f, 1, 1, 1e-2f},
+                      {1e30f, 1e-25f, 1e-5f, 1e-5f}}) {
+        SplitCase c{{332, 160, 350}, GetParam()};
+        for (int64_t i = 0; i < 332 * 160; ++i) c.a()[i] *= i / 160 % 3 ? f.a : f.third_of_a;
+        for (int64_t i = 0; i < 160 * 350; ++i) c.b()[i] *= i % 350 % 3 ? f.b : f.third_of_b;
+        SCOPED_TRACE(text(f.a, ' ', f.third_of_a, ' ', f.b, ' ', f.third_of_b));
+        c.expect_small_errors();
+    }
+}
+
+// A large number meets a small one beside a larger one, or one of the smallest floats.
+TEST_P(SplitMatmul, AddsProductsOfLargeAndSmallNumbers) {
+    struct Pairs {
+        int a, other_a, b, other_b;  // exponents of two
+    };
+    for (Pairs p :
+         {Pairs{-99, -120, 0, 100}, {0, -149, -110, 20}, {100, -100, -100, 100}, {20, -120, -100, 40}}) {
+        SplitCase c{{332, 160, 350}, GetParam()};
+        auto scale = [](float& x, int exponent) { x = std::ldexp(1 + std::abs(x), exponent); };
+        for (int64_t i = 0; i < 332 * 160; ++i) scale(c.a()[i], i % 160 % 2 ? p.a : p.other_a);
+        for (int64_t i = 0; i < 160 * 350; ++i) scale(c.b()[i], i / 350 % 2 ? p.b : p.other_b);
+        SCOPED_TRACE(text(p.a, ' ', p.other_a, ' ', p.b, ' ', p.other_b));
+        c.expect_small_errors();
+    }
+}
+
+// Columns and rows that floats compute beside panels of either side that have parts.
+TEST_P(SplitMatmul, MixesPanelsWithAndWithoutParts) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (Extents size : {Extents{332, 160, 700}, {700, 160, 332}}) {
+        SplitCase c{size, GetParam()};
+        for (int64_t column : {3, 40, 331}) c.b()[5 * size.n + column] = infinity;
+        for (int64_t row : {0, 200, 331}) c.a()[row * size.k + 7] = infinity;
+        c.expect_agreement();
     }
 }
 

@@ -34,9 +34,8 @@ void pair_pixels(const PixelBlock&, uint16_t*) { refuse(); }
 void join_planes(const std::array<const uint16_t*, joined_planes>&, int64_t, uint16_t*) { refuse(); }
 
 bool has_split_products() { return false; }
-bool pack_split_rows(const SplitSource&, SplitStep*) { refuse(); }
-bool pack_split_columns(const SplitSource&, SplitStep*) { refuse(); }
-bool has_split_parts(const SplitExtremes&, const SplitSource&) { refuse(); }
+std::optional<int> split_exponent(const SplitLargest&) { refuse(); }
+std::optional<int> pack_split(const SplitSource&, bool, int, SplitStep*) { refuse(); }
 bool can_split_meanwhile(const SplitSource&, bool) { refuse(); }
 void multiply_split(const SplitStep*, const SplitStep*, int64_t, const SplitWork&, SplitSums&) { refuse(); }
 void store_split(const SplitPending&) { refuse(); }

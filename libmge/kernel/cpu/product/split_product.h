@@ -6,13 +6,15 @@
 // error of a float product. Six of these instructions take less than half the time of one fused float
 // multiplication.
 //
-// Infinity, NaN and numbers that bf16 rounds to infinity have no such parts. Subnormal parts count as 0, an
-// error of at most 2^-125 per factor. So a line whose largest value is below 2^-100 has no parts either,
-// unless it is 0: the error of other lines is as small as that of rounding.
+// These instructions take subnormal numbers and products for 0. So the elements of a panel are multiplied by
+// a power of two first, and each is exactly the sum of its parts. Infinity and NaN have no parts, nor have
+// panels with a value above 2^35 beside one that is 2^160 times as small. Products that still count as 0 cost
+// sums of k products at most k * 2^-176, much less than any float, or k * 2^-189 * max|a| * max|b| of the
+// panels if that is more.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "libmge/kernel/activation.h"
 
@@ -42,35 +44,33 @@ struct SplitSource {
         return first + line / block * line_block + k / block * depth_block;
     }
 };
-// False if a number has no parts: then the packed data is invalid.
-bool pack_split_rows(const SplitSource& source, SplitStep* packed);
-bool pack_split_columns(const SplitSource& source, SplitStep* packed);
-// The largest absolute value of each lane and the smallest but 0, as bits; of the latter minus 1.
-struct alignas(64) SplitExtremes {
+// The largest absolute value of each lane, as bits.
+struct alignas(64) SplitLargest {
     static constexpr int64_t lanes = 16;
 
-    uint32_t largest[lanes], least[lanes];
-
-    SplitExtremes() {
-        std::fill_n(largest, lanes, 0u);
-        std::fill_n(least, lanes, ~0u);
-    }
+    uint32_t bits[lanes]{};
 };
-bool has_split_parts(const SplitExtremes& extremes, const SplitSource& source);
+// Elements are multiplied by 2^exponent: by this one if the largest is from 2^-32 to below 2^16.
+inline constexpr int usual_split_exponent = 42;
+// The exponent for such a panel; none if a number is not finite.
+std::optional<int> split_exponent(const SplitLargest& largest);
+// The exponent, which is the given one at best; none if a number has no parts: then the packed data is
+// invalid.
+std::optional<int> pack_split(const SplitSource& source, bool is_of_columns, int exponent, SplitStep* packed);
 
 // A panel of rows times one of columns, row by row.
 struct alignas(64) SplitSums {
     float values[split_lines * split_lines];
 };
-// The splitting of another panel, in the time in which the processor multiplies: vectors `first` to before
-// `last` of the split_lines of each step.
+// The splitting of another panel with the usual exponent, in the time in which the processor multiplies:
+// vectors `first` to before `last` of the split_lines of each step.
 struct SplitMeanwhile {
     const SplitSource* source;  // for which can_split_meanwhile()
     bool is_of_columns;
     int64_t first, last;
     int64_t ahead;  // prefetches floats so far behind those that it reads
     SplitStep* packed;
-    SplitExtremes* extremes;
+    SplitLargest* largest;
 };
 // A whole panel of whole steps, and a vector is in one piece.
 bool can_split_meanwhile(const SplitSource& source, bool is_of_columns);
@@ -94,6 +94,7 @@ struct SplitResult {
 // Sums that are to be stored.
 struct SplitPending {
     const SplitSums* sums;
+    int exponent;  // they are 2^exponent times as large
     int64_t rows, columns;
     SplitResult to;
     Activation activation;  // none, relu or relu_keeps_nan

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
 
@@ -20,16 +22,19 @@ constexpr int64_t lanes = 16;
 constexpr int64_t part_bytes = 2 * tile_bytes;
 static_assert(sizeof(SplitStep) == 3 * part_bytes && split_lines == 2 * tile_rows);
 
-// Rounding to bf16 gives infinity from here on.
-constexpr uint32_t without_parts = 0x7f7f8000u;
-// 2^-100, and all numbers from it on have normal parts.
-constexpr uint32_t least_largest = 0x0d800000u;
+// Of elements after their multiplication: products of 2^58 by 2^58 leave sums of 2^11 of them finite.
+constexpr int largest_exponent = 57;
+constexpr int most_exponent = 126;  // of two: a float
+// A float's last bit is 2^-149 or more, and then its parts are no subnormal numbers.
+constexpr int exact_exponent = 149 - 126;
+constexpr int exponent_bias = 127, exponent_shift = 23;
 
 // --- splitting ---
 
 struct Splitter {
     __m512i words;  // which halves of two vectors are put together
-    __m512i largest, least;
+    __m512 scale;
+    __m512i largest;
 };
 
 struct Parts {
@@ -52,13 +57,11 @@ __attribute__((target("avx512f,avx512bw"))) inline Parts split(__m512 x) {
 
 // Each part of x and y as 32 words of one row of a tile.
 __attribute__((target("avx512f,avx512bw"))) inline void emit(Splitter& s, __m512 x, __m512 y, std::byte* to) {
-    const __m512i positive = _mm512_set1_epi32(0x7fffffff), one = _mm512_set1_epi32(1);
+    const __m512i positive = _mm512_set1_epi32(0x7fffffff);
     __m512i x_size = _mm512_and_si512(_mm512_castps_si512(x), positive);
     __m512i y_size = _mm512_and_si512(_mm512_castps_si512(y), positive);
     s.largest = _mm512_max_epu32(s.largest, _mm512_max_epu32(x_size, y_size));
-    __m512i least = _mm512_min_epu32(_mm512_sub_epi32(x_size, one), _mm512_sub_epi32(y_size, one));
-    s.least = _mm512_min_epu32(s.least, least);
-    Parts p = split(x), q = split(y);
+    Parts p = split(_mm512_mul_ps(x, s.scale)), q = split(_mm512_mul_ps(y, s.scale));
     _mm512_store_si512(to, _mm512_permutex2var_epi16(p.high, s.words, q.high));
     _mm512_store_si512(to + part_bytes, _mm512_permutex2var_epi16(p.middle, s.words, q.middle));
     _mm512_store_si512(to + 2 * part_bytes, _mm512_permutex2var_epi16(p.low, s.words, q.low));
@@ -122,32 +125,58 @@ __attribute__((target("avx512f,avx512bw"))) inline void load(const SplitSource& 
     if (is_line_contiguous != is_by_line) transpose_square(to);
 }
 
-// Only zeros, or a number that is not too small.
-bool has_parts_of_line(const SplitSource& source, int64_t line) {
-    uint32_t largest = 0;
-    const int64_t in_block = line % lanes;
-    for (int64_t k = 0; k < source.depth; ++k) {
-        const float* block = source.at(line - in_block, k / lanes * lanes);
-        const float x = block[in_block * source.line_stride + k % lanes * source.depth_stride];
-        const uint32_t size = std::bit_cast<uint32_t>(x) & 0x7fffffffu;
-        if (size >= least_largest) return true;
-        largest = std::max(largest, size);
-    }
-    return largest == 0;
+uint32_t size_bits(float x) { return std::bit_cast<uint32_t>(x) & 0x7fffffffu; }
+
+// Whether each element is the sum of its parts.
+bool has_exact_parts(const SplitSource& source, int exponent) {
+    if (exponent >= exact_exponent) return true;
+    const auto least = uint32_t(exact_exponent - exponent + 1) << exponent_shift;
+    for (int64_t line = 0; line < std::min(source.lines, split_lines); ++line)
+        for (int64_t k = 0; k < source.depth; ++k) {
+            const float* block = source.at(line / lanes * lanes, k / lanes * lanes);
+            const uint32_t size =
+                size_bits(block[line % lanes * source.line_stride + k % lanes * source.depth_stride]);
+            if (size && size < least) return false;
+        }
+    return true;
 }
 
 // Lanes as words: the upper half of x's lane l is word 2 l + 1, that of y's is 32 more.
-__attribute__((target("avx512f,avx512bw"))) inline Splitter splitter(bool is_in_turn,
-                                                                     const SplitExtremes& extremes) {
+__attribute__((target("avx512f,avx512bw"))) inline Splitter splitter(bool is_in_turn, int exponent,
+                                                                     const SplitLargest& largest) {
     alignas(64) uint16_t words[2 * lanes];
     for (int64_t i = 0; i < 2 * lanes; ++i)
         words[i] = uint16_t(is_in_turn ? i / 2 * 2 + 1 + i % 2 * 32 : i % lanes * 2 + 1 + i / lanes * 32);
-    return {_mm512_load_si512(words), _mm512_load_si512(extremes.largest), _mm512_load_si512(extremes.least)};
+    return {_mm512_load_si512(words), _mm512_set1_ps(std::ldexp(1.0f, exponent)),
+            _mm512_load_si512(largest.bits)};
 }
 
-__attribute__((target("avx512f,avx512bw"))) inline void keep(const Splitter& s, SplitExtremes& extremes) {
-    _mm512_store_si512(extremes.largest, s.largest);
-    _mm512_store_si512(extremes.least, s.least);
+__attribute__((target("avx512f,avx512bw"))) void pack_rows(const SplitSource& source, int exponent,
+                                                           SplitStep* packed, SplitLargest& largest) {
+    Splitter s = splitter(false, exponent, largest);
+    for (int64_t k = 0; k < source.depth; k += split_depth, ++packed)
+        for (int64_t tile = 0; tile < 2; ++tile) {
+            __m512 left[lanes], right[lanes];
+            load(source, tile * tile_rows, k, true, left);
+            load(source, tile * tile_rows, k + lanes, true, right);
+            for (int64_t i = 0; i < lanes; ++i)
+                emit(s, left[i], right[i], packed->bytes + tile * tile_bytes + i * tile_row_bytes);
+        }
+    _mm512_store_si512(largest.bits, s.largest);
+}
+
+__attribute__((target("avx512f,avx512bw"))) void pack_columns(const SplitSource& source, int exponent,
+                                                              SplitStep* packed, SplitLargest& largest) {
+    Splitter s = splitter(true, exponent, largest);
+    for (int64_t k = 0; k < source.depth; k += split_depth, ++packed)
+        for (int64_t tile = 0; tile < 2; ++tile)
+            for (int64_t half = 0; half < 2; ++half) {
+                __m512 x[lanes];
+                load(source, tile * tile_rows, k + half * lanes, false, x);
+                std::byte* to = packed->bytes + tile * tile_bytes + half * tile_bytes / 2;
+                for (int64_t i = 0; i < lanes; i += 2) emit(s, x[i], x[i + 1], to + i / 2 * tile_row_bytes);
+            }
+    _mm512_store_si512(largest.bits, s.largest);
 }
 
 // Pairs of vectors of a whole step: of a row, or of columns at k and k + 1. Strides count floats: to the next
@@ -188,7 +217,7 @@ public:
         : pairs_(pairs_of(*m.source, m.is_of_columns)),
           ahead_(m.ahead),
           packed_(m.packed->bytes),
-          splitter_(splitter(m.is_of_columns, *m.extremes)) {
+          splitter_(splitter(m.is_of_columns, usual_split_exponent, *m.largest)) {
         for (int64_t i = 0; i <= groups; ++i) bounds_[i] = m.first + (m.last - m.first) * i / groups;
     }
     __attribute__((target("avx512f,avx512bw"))) void work(int64_t group) {
@@ -204,8 +233,8 @@ public:
         pairs_.first += pairs_.step;
         packed_ += sizeof(SplitStep);
     }
-    __attribute__((target("avx512f,avx512bw"))) void finish(SplitExtremes& extremes) const {
-        keep(splitter_, extremes);
+    __attribute__((target("avx512f,avx512bw"))) void finish(SplitLargest& largest) const {
+        _mm512_store_si512(largest.bits, splitter_.largest);
     }
 
 private:
@@ -240,7 +269,7 @@ private:
         residual_ = p_.to.residual.first ? p_.to.residual.at(0, column_) : nullptr;
     }
     __attribute__((target("avx512f,avx512bw"))) void store() {
-        __m512 y = _mm512_load_ps(sums_);
+        __m512 y = _mm512_scalef_ps(_mm512_load_ps(sums_), _mm512_set1_ps(-float(p_.exponent)));
         if (p_.to.bias) y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask_, p_.to.bias + column_));
         if (residual_) {
             y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask_, residual_));
@@ -331,44 +360,22 @@ __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw"))) inline void multip
 
 bool has_split_products() { return has_matrix_tiles(); }
 
-__attribute__((target("avx512f,avx512bw"))) bool pack_split_rows(const SplitSource& source,
-                                                                 SplitStep* packed) {
-    SplitExtremes extremes;
-    Splitter s = splitter(false, extremes);
-    for (int64_t k = 0; k < source.depth; k += split_depth, ++packed)
-        for (int64_t tile = 0; tile < 2; ++tile) {
-            __m512 left[lanes], right[lanes];
-            load(source, tile * tile_rows, k, true, left);
-            load(source, tile * tile_rows, k + lanes, true, right);
-            for (int64_t i = 0; i < lanes; ++i)
-                emit(s, left[i], right[i], packed->bytes + tile * tile_bytes + i * tile_row_bytes);
-        }
-    keep(s, extremes);
-    return has_split_parts(extremes, source);
+std::optional<int> split_exponent(const SplitLargest& largest) {
+    const uint32_t bits = *std::ranges::max_element(largest.bits);
+    if (bits >= size_bits(std::numeric_limits<float>::infinity())) return std::nullopt;
+    if (bits == 0 || (bits >= size_bits(0x1p-32f) && bits < size_bits(0x1p16f))) return usual_split_exponent;
+    return std::min(largest_exponent - (int(bits >> exponent_shift) - exponent_bias), most_exponent);
 }
 
-__attribute__((target("avx512f,avx512bw"))) bool pack_split_columns(const SplitSource& source,
-                                                                    SplitStep* packed) {
-    SplitExtremes extremes;
-    Splitter s = splitter(true, extremes);
-    for (int64_t k = 0; k < source.depth; k += split_depth, ++packed)
-        for (int64_t tile = 0; tile < 2; ++tile)
-            for (int64_t half = 0; half < 2; ++half) {
-                __m512 x[lanes];
-                load(source, tile * tile_rows, k + half * lanes, false, x);
-                std::byte* to = packed->bytes + tile * tile_bytes + half * tile_bytes / 2;
-                for (int64_t i = 0; i < lanes; i += 2) emit(s, x[i], x[i + 1], to + i / 2 * tile_row_bytes);
-            }
-    keep(s, extremes);
-    return has_split_parts(extremes, source);
-}
-
-bool has_split_parts(const SplitExtremes& extremes, const SplitSource& source) {
-    if (*std::ranges::max_element(extremes.largest) >= without_parts) return false;
-    if (*std::ranges::min_element(extremes.least) >= least_largest - 1) return true;
-    for (int64_t line = 0; line < std::min(source.lines, split_lines); ++line)
-        if (!has_parts_of_line(source, line)) return false;
-    return true;
+std::optional<int> pack_split(const SplitSource& source, bool is_of_columns, int exponent,
+                              SplitStep* packed) {
+    const auto pack = is_of_columns ? pack_columns : pack_rows;
+    SplitLargest largest;
+    pack(source, exponent, packed, largest);
+    const std::optional<int> fitting = split_exponent(largest);
+    if (!fitting || !has_exact_parts(source, *fitting)) return std::nullopt;
+    if (*fitting != exponent) pack(source, *fitting, packed, largest);
+    return fitting;
 }
 
 bool can_split_meanwhile(const SplitSource& s, bool is_of_columns) {
@@ -386,11 +393,11 @@ __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw"))) void multiply_spli
         Storing storing(*work.store, steps);
         Both<Splitting, Storing> both{splitting, storing};
         multiply_steps(rows, columns, steps, both);
-        splitting.finish(*work.split->extremes);
+        splitting.finish(*work.split->largest);
     } else if (work.split) {
         Splitting splitting(*work.split);
         multiply_steps(rows, columns, steps, splitting);
-        splitting.finish(*work.split->extremes);
+        splitting.finish(*work.split->largest);
     } else if (work.store) {
         Storing storing(*work.store, steps);
         multiply_steps(rows, columns, steps, storing);
