@@ -245,19 +245,24 @@ TEST(Tape, NestedTapesSeeOnlyInnerBackwardPasses) {
     EXPECT_THAT(values_of(second[1]), ElementsAre(20, 10));
 }
 
-// The steps of a rule are fused for large tensors only, and give the same bits.
-TEST(Tape, FusesRulesOfLargeTensors) {
-    constexpr int64_t n = 5000, small = 100;
+class FusedRules : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(All, FusedRules, testing::Values(DType::f32, DType::f16, DType::bf16));
+
+// The steps of a rule are fused for large tensors only.
+TEST_P(FusedRules, HaveTheBitsOfTheirSteps) {
+    constexpr int64_t n = 10000, small = 100;
     std::vector<float> numbers(n);
-    for (int64_t i = 0; i < n; ++i) numbers[size_t(i)] = float(i - n / 2) / 300;
-    Tensor x = vector_of(numbers), half = scalar_tensor(0.5, DType::f32, {});
+    for (int64_t i = 0; i < n; ++i) numbers[size_t(i)] = float(i - n / 2) / 600;
+    Tensor x = ops::convert(vector_of(numbers), {.dtype = GetParam()}),
+           half = scalar_tensor(0.5, GetParam(), {});
     auto gradients = [](const Tensor& x, auto&& f) {
         Tape tape;
         Tensor attached = tape.attach(x);
         tape.start();
         Tensor y = f(attached);
         std::vector<uint32_t> bits;
-        for (float grad : values_of(tape.backward({&y, 1}, {&x, 1})[0]))
+        Tensor dx = tape.backward({&y, 1}, {&x, 1})[0];
+        for (float grad : values_of(ops::convert(dx, {.dtype = DType::f32})))
             bits.push_back(std::bit_cast<uint32_t>(grad));
         return bits;
     };
