@@ -200,7 +200,7 @@ def test_settings_are_recorded_separately(wrap):
         assert product(X).dtype == "float16"
     assert product(X).dtype == "float32"
     zeros = wrap(lambda: F.zeros(2))
-    assert zeros().device == "xpux"
+    assert zeros().device == F.zeros(2).device
     with mge.device.default_device("cpu1"):
         assert zeros().device == "cpu1"
 
