@@ -463,6 +463,22 @@ TEST(Conv2d, ComputesBySplitProducts) {
     for (auto& c : cases) expect_computes("split", c, channel_blocks());
 }
 
+// They would take memory for at least a line of y.
+TEST(Conv2d, GathersNoLongLinesForSplitProducts) {
+    if (!cpu::has_split_products()) GTEST_SKIP() << "no matrix instructions";
+    const Layout blocks = Layout::named(channel_blocks());
+    for (int64_t width : {4'000, 200'000}) {
+        ops::Conv2d::Params params{.stride = {2, 2}};
+        const TensorSpec specs[]{{DType::f32, {1, 512, 1, width}, blocks}, {DType::f32, {64, 512, 1, 1}, {}}};
+        const TensorSpec out{DType::f32, {1, 64, 1, width / 2}, blocks};
+        const Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+        const auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+        const bool is_offered =
+            std::ranges::any_of(list, [](auto& n) { return n.candidate.name == "split"; });
+        EXPECT_EQ(is_offered, width == 4'000) << width;
+    }
+}
+
 // Gathered windows replace oneDNN's scalar loops if it has no generated kernels: few channels, few and many
 // pixels, several strips.
 TEST(Conv2d, GathersAllWindowsWithoutAFastLibrary) {

@@ -45,7 +45,7 @@ Support supports(const Problem& p) {
     auto g = forward_geometry(p);
     const Pair one{1, 1}, none{0, 0};
     if (g.kernel != one || g.stride != one || g.padding != none || g.groups != 1)
-        return {"windows of one pixel with stride 1, in one group, only"};
+        return {"1×1 windows with stride 1, in one group, only"};
     const int64_t pixels = g.out[0] * g.out[1];
     if (g.n != 1 || pixels < enough_pixels) return {"one image of some pixels only"};
     if (has_fast_library() && !is_faster_than_library(g) &&
@@ -84,6 +84,10 @@ constexpr int64_t split_block = cpu::SplitSource::block;
 constexpr int64_t fewest_pixels = 64, fewest_multiplications = 44, least_depth = 64, least_weights = 1 << 13;
 // Each strip of lines splits the weights again.
 constexpr int64_t pixels_of_strip = 256;
+// A strip has at least a line of y: 4 MiB.
+constexpr int64_t most_gathered = 1 << 20;
+
+bool is_gathered(const ConvGeometry& g) { return g.stride != Pair{1, 1} || g.padding != Pair{0, 0}; }
 
 struct SplitState {
     cpu::GatheredWindows windows;
@@ -116,11 +120,12 @@ Support supports_split(const Problem& p) {
     const auto g = forward_geometry(p);
     if (g.groups != 1 || g.ic % split_block || g.oc % split_block)
         return {"one group and channels in full blocks only"};
-    if (g.kernel != Pair{1, 1}) return {"windows of one pixel only"};
+    if (g.kernel != Pair{1, 1}) return {"1×1 windows only"};
     const int64_t pixels = g.out[0] * g.out[1];
     if (pixels < fewest_pixels || g.ic < least_depth || g.ic * g.oc < least_weights ||
         pixels * g.oc < fewest_multiplications * (pixels + g.oc))
         return {"few pixels or channels"};
+    if (is_gathered(g) && g.ic * g.out[1] > most_gathered) return {"long lines with many channels"};
     return uses_channel_blocks(p);
 }
 
@@ -135,7 +140,7 @@ Prepared prepare_split(const PrepareContext& context) {
                  .weight = weight,
                  .images = g.n,
                  .rows_of_strip = g.out[0],
-                 .is_gathered = g.stride != Pair{1, 1} || g.padding != Pair{0, 0}};
+                 .is_gathered = is_gathered(g)};
     if (s.is_gathered) {
         const int64_t strips = std::max<int64_t>(1, s.product.m / pixels_of_strip);
         s.rows_of_strip = (g.out[0] + strips - 1) / strips;
