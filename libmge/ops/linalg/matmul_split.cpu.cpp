@@ -9,7 +9,7 @@ namespace mge::ops {
 namespace {
 
 // Multiplications with each element that is packed: with fewer, packing costs what the product saves. A
-// constant matrix is in order for packing.
+// constant matrix is already in the order in which it is packed.
 constexpr int64_t fewest_per_element = 160, fewest_per_constant = 44;
 // Rows are computed by 32, and shorter sums take less time than to store them.
 constexpr int64_t fewest_rows = 64, least_depth = 64;

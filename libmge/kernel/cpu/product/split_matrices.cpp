@@ -17,8 +17,8 @@
 namespace mge::cpu {
 namespace {
 
-// A thread's own panels have 144 KB each, and the side that all threads read has 1.2 MB. How sums are cut
-// depends on nothing else, so that more rows do not change the others' results.
+// A thread's own panels have 144 KB each, and the side that all threads read has 1.2 MB. Sums are cut
+// by k alone.
 constexpr int64_t most_steps = 24, most_shared_panels = 8;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -109,7 +109,7 @@ SplitSource Product::panel_of(bool is_of_columns, int64_t panel, const Block& bl
     return source;
 }
 
-// To be written when the product is there.
+// Prefetches the part of y that the product will be stored to.
 void Product::prefetch_result(int64_t row, int64_t column) const {
     const int64_t m = row * split_lines, n = column * split_lines;
     const int64_t rows = std::min(split_lines, shape_.m - m), columns = std::min(split_lines, shape_.n - n);

@@ -68,7 +68,7 @@ struct SplitMeanwhile {
     const SplitSource* source;  // for which can_split_meanwhile()
     bool is_of_columns;
     int64_t first, last;
-    int64_t ahead;  // prefetches floats so far behind those that it reads
+    int64_t ahead;  // distance of prefetches, in floats
     SplitStep* packed;
     SplitLargest* largest;
 };

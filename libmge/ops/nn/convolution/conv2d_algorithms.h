@@ -29,12 +29,13 @@ Algorithm gathered_conv2d();
 // the layout.
 Algorithm one_pixel_conv2d();
 
-// Windows of one pixel with stride 1 and constant weights, on one image of few pixels in blocks of channels
+// 1×1 windows with stride 1 and constant weights, on one image of few pixels in blocks of channels
 // (kernel/cpu/convolution/pointwise.h).
 Algorithm pointwise_conv2d();
 
-// Windows of one pixel of f32 by matrix instructions of bf16, as accurate as by f32, with constant weights,
-// on images in blocks of channels (kernel/cpu/product/split_matrices.h).
+// 1×1 convolutions of f32 by matrix instructions of bf16, as accurate as by f32 unless numbers of a panel
+// differ by more than 2^160 (kernel/cpu/product/split_product.h), with constant weights, on images in blocks
+// of channels.
 Algorithm split_conv2d();
 
 // Windows of bf16 images with their channels last, or plain ones of up to four channels, by matrix
