@@ -92,10 +92,9 @@ void App::add_global_flags() {
                       is_short ? "Print the most used options and exit" : "Print this help and exit")
         ->group(group);
     if (is_short) app.set_help_all_flag("--help-all", "Print all options and exit")->group(group);
-    written(
-        app.add_option("--json", invocation_.json, "Write the report as JSON to a file, or to stdout with -"))
-        ->type_name("FILE|-")
-        ->group(group);
+    auto* report =
+        app.add_option("--json", invocation_.json, "Write the report as JSON to a file, or to stdout with -");
+    replaces(written(report), "--baseline")->type_name("FILE|-")->group(group);
     app.add_flag("--quiet", invocation_.quiet, "Print errors only")->group(group);
     app.add_flag("--verbose", invocation_.verbose, "Print more details")->group(group);
     app.add_flag("--no-color", invocation_.no_color, "No colours (as with the environment variable NO_COLOR)")

@@ -71,14 +71,38 @@ def test_exports_do_not_overwrite_each_other(run_tool, small_model, tmp_path):
     profile = tmp_path / "run.json"
     assert run_tool("load_and_run", small_model, "--profile", profile).code == 0
     content = profile.read_bytes()
-    for outputs in (["--csv", profile], ["--csv", "-", "--chrome", "-"]):
+    for outputs, message in (
+        (["--csv", profile], "'FILE' both name"),
+        (["--csv", "-", "--chrome", "-"], "would overwrite"),
+    ):
         ran = run_tool("mge-profile", "export", profile, *outputs)
-        assert (
-            ran.code == USAGE
-            and ("both name" in ran.err or "overwrite" in ran.err)
-            and ran.out == ""
-        )
+        assert ran.code == USAGE and message in ran.err and ran.out == ""
     assert profile.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--model-dump"],
+        ["--layout-transform", "cpu", "--layout-transform-dump"],
+        ["--fitting", "--duration", 1, "--dump-fitting-model"],
+    ],
+    ids=lambda flags: flags[-1],
+)
+def test_a_model_may_take_the_place_of_the_one_read(run_tool, small_model, tmp_path, flags):
+    model = tmp_path / "model.mge"
+    model.write_bytes(small_model.read_bytes())
+    ran = run_tool("load_and_run", model, *flags, model)
+    assert ran.code == 0, ran.err
+    assert run_tool("load_and_run", model, "--compare", small_model).code == 0
+
+
+def test_a_report_may_take_the_place_of_its_baseline(run_tool, small_model, tmp_path):
+    report = tmp_path / "before.json"
+    command = ("load_and_run", small_model, "--json", report)
+    assert run_tool(*command, json=False).code == 0
+    assert run_tool(*command, "--baseline", report, json=False).code == 0
+    assert "baseline" in report.read_text()
 
 
 @pytest.mark.parametrize(

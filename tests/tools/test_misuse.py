@@ -186,6 +186,9 @@ def test_unwritable_reports(run_tool, fill_in, tmp_path, tool, to):
         ["mge-crypt", "encrypt", "@MODEL", "@OUT", "--json", "@OUT"],
         ["mge-fastrun-cache", "export", "@MODEL", "@OUT", "--json", "@OUT"],
         ["mge-profile", "export", "@MODEL", "--html", "@OUT", "--csv", "@OUT"],
+        ["load_and_run", "@MODEL", "--compare", "@OUT", "--dump-outputs", "@OUT"],
+        ["load_and_run", "@MODEL", "--baseline", "@OUT", "--profile", "@OUT"],
+        ["load_and_run", "@MODEL", "--compare", "@MODEL", "--json", "@MODEL"],
     ],
     ids=" ".join,
 )

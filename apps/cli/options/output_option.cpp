@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto mark = "written", file_mark = "written as a file";
+constexpr auto mark = "written", file_mark = "written as a file", replacing_mark = "replaces ";
 
 bool is_marked(const CLI::Option& option, const char* as) {
     try {
@@ -49,6 +49,16 @@ std::string title(const CLI::Option& option) {
     return option.get_positional() ? "'" + option.get_name(true) + "'" : option.get_name(false, false);
 }
 
+bool is_input(const CLI::Option& option) {
+    auto type = option.get_type_name();
+    return option.get_positional() || type.starts_with("FILE") || type == "REF";
+}
+
+bool may_replace(const CLI::Option& output, const CLI::Option& input) {
+    bool are_arguments = output.get_positional() && input.get_positional();
+    return are_arguments || is_marked(output, text(replacing_mark, input.get_name()).c_str());
+}
+
 }  // namespace
 
 CLI::Option* written(CLI::Option* option) { return marked(written_with_folders(option), file_mark); }
@@ -60,6 +70,10 @@ void add_written_file(CLI::App& command, const std::string& name, std::string& p
 
 CLI::Option* written_with_folders(CLI::Option* option) { return marked(option, mark); }
 
+CLI::Option* replaces(CLI::Option* option, const std::string& input) {
+    return marked(option, text(replacing_mark, input).c_str());
+}
+
 bool names_output(std::span<const CLI::App* const> apps) {
     for (auto* app : apps)
         for (auto* option : app->get_options())
@@ -68,27 +82,30 @@ bool names_output(std::span<const CLI::App* const> apps) {
 }
 
 void refuse_same_outputs(std::span<const CLI::App* const> apps) {
-    std::map<std::string, const CLI::Option*> outputs, inputs;  // by place
+    std::map<std::string, const CLI::Option*> outputs;  // by place
+    std::multimap<std::string, const CLI::Option*> inputs;
     auto refuse = [](const CLI::Option& one, const CLI::Option& other, const std::string& place) {
         throw UsageError(text(title(one), " and ", title(other), " both name '", place, "'"),
                          "give each a separate file");
     };
     for (auto* app : apps)
         for (auto* option : app->get_options()) {
-            if (option->count() == 0) continue;
             bool is_output = is_marked(*option, mark);
-            if (!is_output && !option->get_positional() && option->get_type_name() != "FILE") continue;
+            if (option->count() == 0 || (!is_output && !is_input(*option))) continue;
             for (auto& path : option->results()) {
                 std::string place = place_of(path);
                 if (place.empty()) continue;
-                auto [other, is_new] = (is_output ? outputs : inputs).emplace(place, option);
-                if (is_output && !is_new && other->second != option) refuse(*other->second, *option, path);
+                if (!is_output) {
+                    inputs.emplace(place, option);
+                    continue;
+                }
+                auto [other, is_new] = outputs.emplace(place, option);
+                if (!is_new && other->second != option) refuse(*other->second, *option, path);
             }
         }
-    for (auto& [place, output] : outputs)
-        if (auto input = inputs.find(place); input != inputs.end())
-            if (!output->get_positional() || !input->second->get_positional())
-                refuse(*output, *input->second, place);
+    for (auto& [place, input] : inputs)
+        if (auto output = outputs.find(place); output != outputs.end())
+            if (!may_replace(*output->second, *input)) refuse(*output->second, *input, place);
 }
 
 void refuse_unwritable(std::span<const CLI::App* const> apps, std::string& report) {

@@ -19,12 +19,16 @@ void add_written_file(CLI::App& command, const std::string& name, std::string& p
 // write.
 CLI::Option* written_with_folders(CLI::Option* option);
 
+// Lets a marked option name the file of an input, an option or argument of this name: the tool has read that
+// one completely when it writes. Returns the option.
+CLI::Option* replaces(CLI::Option* option, const std::string& input);
+
 // Returns true if a marked option is given.
 bool names_output(std::span<const CLI::App* const> apps);
 
 // Throws UsageError if two marked options name the same place, because the second would overwrite the first.
-// Nor may one name a file that is read: only an argument may be that of another argument, because the tool
-// reads that one first.
+// Nor may one name the file of an input, which is an argument or an option of type FILE or REF, unless both
+// are arguments or replaces() says so.
 void refuse_same_outputs(std::span<const CLI::App* const> apps);
 
 // Throws UsageError if a marked option names a file that cannot be created or written. Errors that the system

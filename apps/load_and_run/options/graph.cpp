@@ -12,9 +12,9 @@ namespace {
 
 void add_layouts(CLI::App& app, GraphOptions& o) {
     cli::add_layout_options(app, o.layout);
-    cli::written(app.add_option("--layout-transform-dump", o.layout_transform_dump,
-                                "With --layout-transform: write the transformed model"))
-        ->type_name("FILE.mge");
+    auto* transformed = app.add_option("--layout-transform-dump", o.layout_transform_dump,
+                                       "With --layout-transform: write the transformed model");
+    cli::replaces(cli::written(transformed), "model")->type_name("FILE.mge");
 }
 
 // --enable-jit is --jit-level 1; both may be given.

@@ -10,9 +10,9 @@ namespace mge::load_and_run {
 namespace {
 
 void add_packing(CLI::App& app, OutputOptions& o) {
-    cli::written(app.add_option("--model-dump", o.model_dump,
-                                "Write the model as it is after the passes that ran on it"))
-        ->type_name("FILE.mge");
+    auto* passed = app.add_option("--model-dump", o.model_dump,
+                                  "Write the model as it is after the passes that ran on it");
+    cli::replaces(cli::written(passed), "model")->type_name("FILE.mge");
     cli::written(
         app.add_option("--packed-model-dump", o.packed_model_dump, "Write a packed Lite model of the file"))
         ->type_name("FILE.lite");

@@ -66,11 +66,10 @@ void add_verdict(CLI::App& app, RunOptions& o) {
         app.add_option("--fitting-state", o.fitting_state,
                        "With --fitting: keep the figures here; an interrupted search goes on from them"))
         ->type_name("FILE.json");
-    cli::written(
-        app.add_option(
-            "--dump-fitting-model", o.dump_fitting_model,
-            "With --fitting: write the model with the winner's options, which later runs use by default"))
-        ->type_name("FILE.mge");
+    auto* fitted = app.add_option(
+        "--dump-fitting-model", o.dump_fitting_model,
+        "With --fitting: write the model with the winner's options, which later runs use by default");
+    cli::replaces(cli::written(fitted), "model")->type_name("FILE.mge");
 }
 
 }  // namespace
