@@ -208,17 +208,14 @@ struct ExportArguments {
     bool wants_peak = false;
 };
 
-// Refuses two formats with the same file, or both on stdout.
-void check_outputs(const ExportArguments& a) {
-    std::set<std::string> taken{a.file};
-    for (auto& [format, path] : a.outputs)
-        if (!path.empty() && !taken.insert(path).second)
-            throw cli::UsageError(text("--", format, " would overwrite '", path, "'"),
-                                  "give each format a separate file");
+// Stdout is not among the places of cli::refuse_same_outputs().
+void refuse_two_on_stdout(const ExportArguments& a) {
+    if (std::ranges::count_if(a.outputs, [](auto& output) { return output.second == "-"; }) > 1)
+        throw cli::UsageError("two formats cannot both go to stdout", "give each format a separate file");
 }
 
 int export_files(const cli::Invocation& invocation, ExportArguments& a) {
-    check_outputs(a);
+    refuse_two_on_stdout(a);
     Profile profile = open(a.file, a.wants_peak);
     cli::Json written = cli::Json::object();
     for (auto& format : export_formats()) {
