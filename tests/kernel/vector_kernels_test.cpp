@@ -14,7 +14,7 @@
 #include "libmge/kernel/cpu/convolution/pointwise.h"
 #include "libmge/kernel/cpu/convolution/pool_kernels.h"
 #include "libmge/kernel/cpu/product/small_matmul.h"
-#include "libmge/kernel/cpu/reduce/reduce_f32.h"
+#include "libmge/kernel/cpu/reduce/reduce_vectors.h"
 #include "libmge/kernel/cpu/rows/row_kernels.h"
 #include "libmge/tensor/dtype.h"
 

@@ -5,7 +5,7 @@
 #include <concepts>
 
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/reduce/reduce_f32.h"
+#include "libmge/kernel/cpu/reduce/reduce_vectors.h"
 #include "libmge/kernel/cpu/rows/scalar_rows.h"
 #include "libmge/tensor/dtype_dispatch.h"
 

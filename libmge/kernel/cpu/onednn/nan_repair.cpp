@@ -12,7 +12,7 @@
 #include "libmge/base/threads/thread_team.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/reduce/reduce_f32.h"
+#include "libmge/kernel/cpu/reduce/reduce_vectors.h"
 
 namespace mge::onednn {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/reduce/reduce_f32.h"
+#include "libmge/kernel/cpu/reduce/reduce_vectors.h"
 
 namespace mge::cpu {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "libmge/kernel/cpu/reduce/reduce_f32.h"
+#include "libmge/kernel/cpu/reduce/reduce_vectors.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "libmge/tensor/shape.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/reduce/reduce_f32.simd.cpp"
+#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/reduce/reduce_vectors.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
-#include "libmge/kernel/cpu/reduce/reduce_f32.h"
+#include "libmge/kernel/cpu/reduce/reduce_vectors.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
