@@ -2,6 +2,7 @@
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/convolution/gathered_windows.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/select.h"
 
@@ -48,6 +49,11 @@ Support uses_channel_blocks(const Problem& p) {
     if (p.as<Conv2d::Params>().activation == Activation::sigmoid && p.outputs[0].shape[1] % channel_block())
         return {"sigmoid of channels that fill no block"};
     return supported;
+}
+
+cpu::GatheredWindows windows_of(const ConvGeometry& g) {
+    auto pair = [](const Pair& of) { return std::array<int64_t, 2>{of[0], of[1]}; };
+    return {g.ic, pair(g.in), pair(g.out), pair(g.kernel), pair(g.stride), pair(g.padding), pair(g.dilation)};
 }
 
 BlockedWeight pack_blocks(const PrepareContext& context, const ConvGeometry& g, int64_t block) {

@@ -10,6 +10,9 @@
 namespace mge::onednn {
 class PackedWeight;
 }
+namespace mge::cpu {
+struct GatheredWindows;
+}
 
 namespace mge::ops {
 
@@ -31,6 +34,9 @@ Support has_channels_last_of_bf16(const Problem& problem, const Layout& layout_o
 // Refuses a convolution whose images and residual are not in channel_blocks(), or whose activation changes
 // the padding zeros in the last block of y.
 Support uses_channel_blocks(const Problem& problem);
+
+// All windows, to be gathered.
+cpu::GatheredWindows windows_of(const ConvGeometry& geometry);
 
 // (oc / block, ic, kernel height, kernel width, block); zeros fill the last block. Blocks of 4, 8 or 16.
 struct BlockedWeight {

@@ -70,19 +70,18 @@ Prepared prepare(const PrepareContext& context) {
     const int64_t elements = g.kernel[0] * g.kernel[1], pixels = g.out[0] * g.out[1], all = g.ic * elements;
     const int64_t stored = (all + channel_block() - 1) / channel_block() * channel_block();
     const bool has_few_pixels = pixels <= most_pixels;
-    auto pair = [](const Pair& of) { return std::array<int64_t, 2>{of[0], of[1]}; };
-    State s{
-        {g.ic, pair(g.in), pair(g.out), pair(g.kernel), pair(g.stride), pair(g.padding), pair(g.dilation)},
-        {all, g.oc, pixels, p.as<Conv2d::Params>().activation},
-        weight,
-        stored,
-        has_few_pixels ? std::max<int64_t>(together_floats / pixels / channel_block(), 1) * channel_block()
-                       : stored,
-        has_few_pixels ? g.out[0]
-                       : std::clamp<int64_t>(together_floats / (stored * g.out[1]), 1,
-                                             (g.out[0] + p.threads - 1) / p.threads),
-        p.threads,
-        p.inputs[0].layout.is_plain()};
+    State s{windows_of(g),
+            {all, g.oc, pixels, p.as<Conv2d::Params>().activation},
+            weight,
+            stored,
+            has_few_pixels
+                ? std::max<int64_t>(together_floats / pixels / channel_block(), 1) * channel_block()
+                : stored,
+            has_few_pixels ? g.out[0]
+                           : std::clamp<int64_t>(together_floats / (stored * g.out[1]), 1,
+                                                 (g.out[0] + p.threads - 1) / p.threads),
+            p.threads,
+            p.inputs[0].layout.is_plain()};
     const int64_t strips_at_once = s.strips() > 1 ? p.threads : 1;
     const auto workspace = size_t(strips_at_once * s.floats_of_strip()) * sizeof(float);
     return Prepared::make(std::move(s), workspace, std::move(packed));

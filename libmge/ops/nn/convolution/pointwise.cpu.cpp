@@ -133,9 +133,7 @@ Prepared prepare_split(const PrepareContext& context) {
     auto& p = context.problem;
     const auto g = forward_geometry(p);
     auto [weight, packed] = pack_blocks(context, g, split_block);
-    auto pair = [](const Pair& of) { return std::array<int64_t, 2>{of[0], of[1]}; };
-    SplitState s{.windows = {g.ic, pair(g.in), pair(g.out), pair(g.kernel), pair(g.stride), pair(g.padding),
-                             pair(g.dilation)},
+    SplitState s{.windows = windows_of(g),
                  .product = {g.out[0] * g.out[1], g.oc, g.ic, p.as<Conv2d::Params>().activation, p.threads},
                  .weight = weight,
                  .images = g.n,
