@@ -33,9 +33,8 @@ Algorithm one_pixel_conv2d();
 // (kernel/cpu/convolution/pointwise.h).
 Algorithm pointwise_conv2d();
 
-// 1×1 convolutions of f32 by matrix instructions of bf16, as accurate as by f32 unless numbers of a panel
-// differ by more than 2^160 (kernel/cpu/product/split_product.h), with constant weights, on images in blocks
-// of channels.
+// 1×1 convolutions of f32 by matrix instructions of bf16, as accurate as by f32 (the bound is in
+// kernel/cpu/product/split_product.h), with constant weights, on images in blocks of channels.
 Algorithm split_conv2d();
 
 // Windows of bf16 images with their channels last, or plain ones of up to four channels, by matrix
