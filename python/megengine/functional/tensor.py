@@ -498,9 +498,9 @@ def roll(
     sizes = [inp._tuple_shape[a] for a in axes]
     # A dumped net takes axes of other sizes, shorter ones than the shift too.
     follows = extents_follow(inp)
-    if not follows and inp._quantised is None and all(isinstance(s, int) for s in shifts):
-        below = [s % max(size, 1) for s, size in zip(shifts, sizes, strict=True)]
-        return _mge.ops.roll(inp, shifts=below, axes=axes)
+    known = [s for s in shifts if isinstance(s, int)]
+    if not follows and inp._quantised is None and len(known) == len(shifts):
+        return _mge.ops.roll(inp, shifts=known, axes=axes)
     out = inp
     for s, a, size in zip(shifts, axes, sizes, strict=True):
         if not size or (isinstance(s, int) and not s):
