@@ -11,8 +11,8 @@ With llama.cpp, which `setup_peers` builds: `build/peers/bin/python` instead, `e
 A round reads a prompt of 512 tokens and decodes 128, one per run. The cache of the style `concat`
 grows by Concat. That of `shared` has a fixed length: ONNX Runtime binds one value as past and
 present, and MGE is given the memory of the past. All engines get the same tokens, and their
-logits are compared. The last column is the rate at which a run reads its weights, over that of the
-best of some products of as large matrices with a vector. BLAS reads several rows side by side,
+logits are compared. The last column is the rate at which a run reads its weights, over the best
+rate of several matrix-vector products over as many bytes. BLAS reads several rows side by side,
 which is up to three times as fast as one stream.
 """
 
