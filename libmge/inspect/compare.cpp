@@ -56,8 +56,8 @@ struct Sums {
     double largest_expected = 0, expected = 0, squared_expected = 0, squared_got = 0, product = 0;
     int64_t unequal = 0;
 
-    void add(double a, double b) {
-        double error = distance(a, b), size = std::abs(b);
+    void add(double a, double b, double error) {
+        double size = std::abs(b);
         unequal += error != 0;
         largest_d = std::max(largest_d, error);
         auto add_quotient = [&](double& largest, Metric metric) {
@@ -106,31 +106,31 @@ double size_for(Metric metric, const Sums& sums, int64_t count) {
 }
 
 // The error of one element in the terms of the metric.
-double element_error(Metric metric, double a, double b) {
-    return quotient(distance(a, b), divisor(metric, a, b));
+double element_error(Metric metric, double a, double b, double d) {
+    return quotient(d, divisor(metric, a, b));
 }
 bool is_per_element(Metric metric) {
     return metric == Metric::max_abs || metric == Metric::max_rel || metric == Metric::megengine ||
            metric == Metric::assert_equal;
 }
 
-// Integers of 64 bits that differ can be the same double: one of them becomes a double beside it.
+// Integers of 64 bits that differ can be the same double, so their difference is taken before.
 template <class T, class Fn>
 void for_each_pair_of(const Tensor& got, const Tensor& expected, Fn&& fn) {
     auto *x = got.data<T>(), *y = expected.data<T>();
     for (int64_t i = 0; i < got.spec().numel(); ++i) {
-        double a = double(x[i]), b = double(y[i]);
-        if (a == b && x[i] != y[i]) a = std::nextafter(b, x[i] > y[i] ? infinity : -infinity);
-        fn(i, a, b);
+        auto [low, high] = std::minmax(x[i], y[i]);
+        fn(i, double(x[i]), double(y[i]), double(uint64_t(high) - uint64_t(low)));
     }
 }
 
 template <class Fn>
-void for_each_pair(const Tensor& got, const Tensor& expected, Fn&& fn) {
+void for_each_pair(const Tensor& got, const Tensor& expected, Fn&& visit) {
     if (got.dtype() == DType::i64 && expected.dtype() == DType::i64)
-        return for_each_pair_of<int64_t>(got, expected, fn);
+        return for_each_pair_of<int64_t>(got, expected, visit);
     if (got.dtype() == DType::u64 && expected.dtype() == DType::u64)
-        return for_each_pair_of<uint64_t>(got, expected, fn);
+        return for_each_pair_of<uint64_t>(got, expected, visit);
+    auto fn = [&](int64_t i, double a, double b) { visit(i, a, b, distance(a, b)); };
     // The second one is read at an index: both may have any dtype.
     if (is_narrow(expected.dtype()))
         return for_each_element(got, [&](int64_t i, double a) { fn(i, a, element_at(expected, i)); });
@@ -151,8 +151,8 @@ void find_elements(const Tensor& got, const Tensor& expected, Metric metric, Com
     // For metrics over all elements no single element exceeds the limit: the largest differences represent
     // them.
     double bound = is_per_element(metric) ? result.limit : result.error_of(Metric::max_abs);
-    for_each_pair(got, expected, [&](int64_t i, double a, double b) {
-        double error = element_error(metric, a, b);
+    for_each_pair(got, expected, [&](int64_t i, double a, double b, double d) {
+        double error = element_error(metric, a, b, d);
         if (error == 0) return;
         if (is_per_element(metric) ? error > bound : error >= bound) {
             ++result.beyond;
@@ -196,7 +196,7 @@ Comparison compare_tensors(const Tensor& got_anywhere, const Tensor& expected_an
         return result;
     }
     Sums sums;
-    for_each_pair(got, expected, [&](int64_t, double a, double b) { sums.add(a, b); });
+    for_each_pair(got, expected, [&](int64_t, double a, double b, double d) { sums.add(a, b, d); });
     result.count = expected.spec().numel();
     result.unequal = sums.unequal;
     auto set = [&](Metric metric, double value) { result.errors[size_t(metric)] = value; };

@@ -73,8 +73,14 @@ TEST(Compare, DistinguishesLargeIntegers) {
     };
     constexpr int64_t large = (int64_t(1) << 60) + 1;
     EXPECT_TRUE(compare_tensors(of(large), of(large), {}).passed());
-    for (int64_t other : {large - 1, large + 1})
-        EXPECT_FALSE(compare_tensors(of(other), of(large), {}).passed());
+    for (int64_t other : {large - 1, large + 1}) {
+        Comparison c = compare_tensors(of(other), of(large), {});
+        EXPECT_FALSE(c.passed());
+        EXPECT_EQ(c.error_of(Metric::max_abs), 1);
+        EXPECT_EQ(c.largest->error, 1);
+    }
+    constexpr int64_t lowest = std::numeric_limits<int64_t>::min();
+    EXPECT_EQ(compare_tensors(of(large), of(lowest), {}).error_of(Metric::max_abs), 0x1.2p63);
 }
 
 TEST(Compare, HandlesNonFiniteValues) {
