@@ -20,7 +20,7 @@ constexpr size_t most_inputs = 16;
 constexpr int calls_before_recording = 2;
 constexpr size_t max_rules = 1024;  // the cache is cleared beyond this
 
-// The rule for tensors of these specs on one device, on which its constants lie.
+// The rule for tensors of these specs on one device, on which its constants are stored.
 struct Rule {
     const OpInfo* op;
     std::shared_ptr<const void> params;

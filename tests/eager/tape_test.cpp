@@ -313,7 +313,7 @@ TEST(Tape, FusesOnlyRulesThatRecur) {
     EXPECT_EQ(fused_steps(6000), 1);
 }
 
-// Rules hold constants, which lie on a device.
+// Rules hold constants, which are stored on a device.
 TEST(Tape, FusesRulesOnEachDevice) {
     for (DType dtype : {DType::f32, DType::f16, DType::bf16})
         for (const char* name : {"cpu0", "cpu1", "cpu0"})

@@ -128,7 +128,7 @@ def test_state_is_changed_as_by_the_module():
     assert traced.count.item() == 2
 
 
-def test_constants_that_the_module_changes_begin_anew_in_each_call():
+def test_constants_that_the_module_changes_begin_again_in_each_call():
     class Padded(M.Module):
         def forward(self, x):
             made = mge.Tensor(np.ones(4, "float32"))
