@@ -48,7 +48,7 @@ struct SplitCase {
         return inputs[0];
     }
     void expect_agreement() const { expect_close(run("split"), run("reference"), size.k, 1, text(size.m)); }
-    // Of elements, relative to the sum of the absolute products.
+    // Each element's, relative to the sum of the absolute products.
     void expect_small_errors() {
         const Tensor got = run("split");
         for (int64_t i = 0; i < size.m * size.n; ++i) {

@@ -42,7 +42,7 @@ struct Block {
     int64_t first_panel, last_panel;  // panels of the shared side
     int64_t first_k, depth;
     bool is_first, is_last;  // whether its sums begin and end
-    // Of the panels of the shared side; none if a number has no parts.
+    // One for each panel of the shared side; none if a number has no parts.
     std::array<std::optional<int>, most_shared_panels> exponents{};
 
     int64_t panels() const { return last_panel - first_panel; }

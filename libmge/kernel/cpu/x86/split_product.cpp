@@ -22,7 +22,7 @@ constexpr int64_t lanes = 16;
 constexpr int64_t part_bytes = 2 * tile_bytes;
 static_assert(sizeof(SplitStep) == 3 * part_bytes && split_lines == 2 * tile_rows);
 
-// Of elements after their multiplication: products of 2^58 by 2^58 leave sums of 2^11 of them finite.
+// Limits elements after their multiplication: products of 2^58 by 2^58 leave sums of 2^11 of them finite.
 constexpr int largest_exponent = 57;
 constexpr int most_exponent = 126;  // of two: a float
 // A float's last bit is 2^-149 or more, and then its parts are no subnormal numbers.
