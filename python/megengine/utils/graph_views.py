@@ -198,7 +198,7 @@ class VarNode(NetworkNode, Tensor):
         except RuntimeError:
             if not isinstance(other, VarNode):
                 raise
-            return False  # of other shapes, or of another graph
+            return False  # their shapes or graphs differ
 
     def __bool__(self) -> bool:
         try:

@@ -24,7 +24,7 @@ static_assert(sizeof(SplitStep) == 3 * part_bytes && split_lines == 2 * tile_row
 
 // Limits elements after their multiplication: products of 2^58 by 2^58 leave sums of 2^11 of them finite.
 constexpr int largest_exponent = 57;
-constexpr int most_exponent = 126;  // of two: a float
+constexpr int most_exponent = 126;  // two together: 2^126 is a float
 // A float's last bit is 2^-149 or more, and then its parts are no subnormal numbers.
 constexpr int exact_exponent = 149 - 126;
 constexpr int exponent_bias = 127, exponent_shift = 23;
