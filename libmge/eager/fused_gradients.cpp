@@ -2,11 +2,13 @@
 #include "libmge/eager/fused_gradients.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "libmge/graph/builder.h"
+#include "libmge/graph/inner_graph.h"
 #include "libmge/op/apply.h"
 #include "libmge/passes/pass.h"
 
@@ -117,27 +119,12 @@ Rule& find_rule(const GradientArguments& a, const Tensors& operands) {
     return known.emplace(hash, std::move(rule))->second;
 }
 
-// Frees each intermediate value after its last use.
 Tensors run_rule(const Rule& rule, const Tensors& operands, size_t count) {
-    const Graph& graph = rule.graph;
-    Tensors values(graph.values().size());
-    std::vector<int> uses = graph.use_counts();
-    auto input = graph.inputs().begin();
-    for (auto& operand : operands)
-        if (operand) values[size_t(*input++)] = operand;
-    for (size_t i = 0; i < values.size(); ++i)
-        if (auto& constant = graph.value(ValueId(i)).constant) values[i] = constant;
-    for (auto& node : graph.nodes()) {
-        Tensors inputs;
-        for (ValueId id : node.inputs) inputs.push_back(id == no_value ? Tensor() : values[size_t(id)]);
-        Tensors outputs = apply(*node.op, node.params.get(), inputs);
-        for (size_t i = 0; i < outputs.size(); ++i) values[size_t(node.outputs[i])] = std::move(outputs[i]);
-        for (ValueId id : node.inputs)
-            if (id != no_value && --uses[size_t(id)] == 0) values[size_t(id)] = {};
-    }
+    Tensors inputs;
+    std::ranges::copy_if(operands, std::back_inserter(inputs), [](auto& operand) { return bool(operand); });
+    const Tensors results = apply_graph(rule.graph, inputs);
     Tensors grads(count);
-    for (size_t i = 0; i < rule.results.size(); ++i)
-        grads[rule.results[i]] = values[size_t(graph.outputs()[i])];
+    for (size_t i = 0; i < results.size(); ++i) grads[rule.results[i]] = results[i];
     return grads;
 }
 

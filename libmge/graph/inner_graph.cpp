@@ -134,23 +134,28 @@ TensorSpecs InnerGraph::infer(Specs inputs) const {
     return outputs;
 }
 
-Tensors InnerGraph::apply(std::span<const Tensor> inputs) const {
-    MGE_CHECK(inputs.size() == input_count());
-    Tensors values(graph_.values().size());
-    for (size_t i = 0; i < inputs.size(); ++i) values[size_t(graph_.inputs()[i])] = inputs[i];
+Tensors InnerGraph::apply(std::span<const Tensor> inputs) const { return apply_graph(graph_, inputs); }
+
+Tensors apply_graph(const Graph& graph, std::span<const Tensor> inputs) {
+    MGE_CHECK(inputs.size() == graph.inputs().size());
+    Tensors values(graph.values().size());
+    std::vector<int> uses = graph.use_counts();
+    for (size_t i = 0; i < inputs.size(); ++i) values[size_t(graph.inputs()[i])] = inputs[i];
     auto given = std::ranges::find_if(inputs, [](auto& input) { return bool(input); });
     DeviceId place = given == inputs.end() ? host_device : given->device();
     for (size_t i = 0; i < values.size(); ++i)
-        if (auto& value = graph_.value(ValueId(i)); value.is_constant())
+        if (auto& value = graph.value(ValueId(i)); value.is_constant())
             values[i] = to_device(value.constant, place);
-    for (auto& node : graph_.nodes()) {
+    for (auto& node : graph.nodes()) {
         Tensors operands;
         for (ValueId id : node.inputs) operands.push_back(id == no_value ? Tensor{} : values[size_t(id)]);
         Tensors results = mge::apply(*node.op, node.params.get(), operands);
-        for (size_t i = 0; i < results.size(); ++i) values[size_t(node.outputs[i])] = results[i];
+        for (size_t i = 0; i < results.size(); ++i) values[size_t(node.outputs[i])] = std::move(results[i]);
+        for (ValueId id : node.inputs)
+            if (id != no_value && --uses[size_t(id)] == 0) values[size_t(id)] = {};
     }
     Tensors outputs;
-    for (ValueId id : graph_.outputs()) outputs.push_back(values[size_t(id)]);
+    for (ValueId id : graph.outputs()) outputs.push_back(values[size_t(id)]);
     return outputs;
 }
 

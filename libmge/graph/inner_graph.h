@@ -65,6 +65,10 @@ MGE_API const Value* find_value(const Graph& graph, std::string_view path);
 MGE_API bool has_effect(const OpInfo& op, const void* params);
 MGE_API bool has_effect(const Node& node);
 
+// Applies the operators of a graph to values of its inputs, which may be null, and returns its outputs. Frees
+// each value after its last use.
+MGE_API Tensors apply_graph(const Graph& graph, std::span<const Tensor> inputs);
+
 // Returns a graph of `function`, in which external tensors become additional inputs: they are appended to
 // `captured`, which may have entries already. Numbers of the program become constants. `place` is the device
 // of the input values.
