@@ -12,6 +12,7 @@
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
+#include "libmge/ops/nn/convolution/depthwise/inner_problem.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -223,28 +224,17 @@ private:
 };
 
 // The convolution of tiles: their channels are those of one image.
-struct ByDy : OwnedProblem {
-    ByDy(const Problem& p, const ConvGeometry& g, const Tiles& tiles) : OwnedProblem(p), problem(p) {
-        const int64_t planes = tiles.at_once * g.groups;
-        params = {.stride = g.dilation, .dilation = g.stride, .groups = planes};
-        inputs = {p.inputs[0], p.inputs[1]};
-        inputs[0].shape = {1, planes, tiles.x_size[0], tiles.x_size[1]};
-        inputs[1].shape = {planes, 1, 1, tiles.size[0], tiles.size[1]};
-        outputs[0].shape = {1, planes, g.kernel[0], g.kernel[1]};
-        problem.op = Conv2d::name;
-        problem.params = &params;
-        problem.fields = Conv2d::info.fields;
-        problem.inputs = inputs;
-        problem.outputs = outputs;
-        problem.constant_inputs = 0;
-        problem.batch_independence = nullptr;
-    }
-    ByDy(const ByDy&) = delete;
-    ByDy& operator=(const ByDy&) = delete;
-
-    Conv2d::Params params;
-    Problem problem;
-};
+InnerProblem<Conv2d> by_dy(const Problem& p, const ConvGeometry& g, const Tiles& tiles) {
+    const int64_t planes = tiles.at_once * g.groups;
+    TensorSpecs inputs{p.inputs[0], p.inputs[1]}, outputs{p.outputs[0]};
+    inputs[0].shape = {1, planes, tiles.x_size[0], tiles.x_size[1]};
+    inputs[1].shape = {planes, 1, 1, tiles.size[0], tiles.size[1]};
+    outputs[0].shape = {1, planes, g.kernel[0], g.kernel[1]};
+    return {p,
+            {.stride = g.dilation, .dilation = g.stride, .groups = planes},
+            std::move(inputs),
+            std::move(outputs)};
+}
 
 // Parts of the workspace, in bytes. The last one is that of the convolution of tiles.
 struct Workspace {
@@ -278,12 +268,12 @@ Support supports_gradient(const Problem& p) {
     const auto g = backward_weight_geometry(p);
     if (g.groups == 1 || g.ic != 1 || g.oc != 1) return {"a window for each channel only"};
     if (std::max(g.kernel[0], g.kernel[1]) <= small_window) return {"windows above 3×3 only"};
-    return onednn_conv2d().supports(ByDy(p, g, Tiles(g, p.threads)).problem);
+    return onednn_conv2d().supports(by_dy(p, g, Tiles(g, p.threads)).problem);
 }
 
 std::vector<Candidate> gradient_candidates(const Problem& p) {
     const auto g = backward_weight_geometry(p);
-    auto list = onednn_conv2d().candidates(ByDy(p, g, Tiles(g, p.threads)).problem);
+    auto list = onednn_conv2d().candidates(by_dy(p, g, Tiles(g, p.threads)).problem);
     // The others gain nothing: general products, and kernels that widen each window to 16 by 16 channels.
     std::erase_if(list, [](auto& candidate) {
         return candidate.attributes.locks || candidate.name.starts_with("onednn:jit:");
@@ -296,7 +286,7 @@ Prepared prepare_gradient(const PrepareContext& context) {
     auto& p = context.problem;
     const auto g = backward_weight_geometry(p);
     const Tiles tiles(g, p.threads);
-    const ByDy inside(p, g, tiles);
+    const auto inside = by_dy(p, g, tiles);
     Candidate candidate = context.candidate;
     candidate.name.erase(0, prefix.size());
     GradientState s{g, tiles, Workspace(g, tiles),

@@ -10,6 +10,7 @@
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
+#include "libmge/ops/nn/convolution/depthwise/inner_problem.h"
 
 namespace mge::ops {
 namespace {
@@ -19,26 +20,14 @@ constexpr std::string_view turned_prefix = "turned:";
 constexpr int64_t most_forward_columns = 14;
 
 // The gradient with turned windows: x has the place of dy, and y that of dx.
-struct Turned : OwnedProblem {
-    Turned(const Problem& p, const ConvGeometry& g) : OwnedProblem(p), problem(p) {
-        Pair padding;
-        for (size_t i : {0, 1}) padding[i] = (g.kernel[i] - 1) * g.dilation[i] - g.padding[i];
-        params = {.padding = padding, .dilation = g.dilation, .groups = g.groups};
-        inputs = {p.inputs[1], p.inputs[0]};
-        problem.op = Conv2dBackwardData::name;
-        problem.params = &params;
-        problem.fields = Conv2dBackwardData::info.fields;
-        problem.inputs = inputs;
-        problem.outputs = outputs;
-        problem.constant_inputs = 0;
-        problem.batch_independence = nullptr;
-    }
-    Turned(const Turned&) = delete;
-    Turned& operator=(const Turned&) = delete;
-
-    Conv2dBackwardData::Params params;
-    Problem problem;
-};
+InnerProblem<Conv2dBackwardData> turned(const Problem& p, const ConvGeometry& g) {
+    Pair padding;
+    for (size_t i : {0, 1}) padding[i] = (g.kernel[i] - 1) * g.dilation[i] - g.padding[i];
+    return {p,
+            {.padding = padding, .dilation = g.dilation, .groups = g.groups},
+            {p.inputs[1], p.inputs[0]},
+            {p.outputs[0]}};
+}
 
 struct TurnedState {
     ConvGeometry g;
@@ -64,11 +53,11 @@ Support supports_turned(const Problem& p) {
     if (!is_plain)
         if (Support blocks = uses_channel_blocks(p); !blocks) return blocks;
     if (!is_plain && g.groups % channel_block() != 0) return {"full blocks of channels only"};
-    return onednn_conv2d_backward_data().supports(Turned(p, g).problem);
+    return onednn_conv2d_backward_data().supports(turned(p, g).problem);
 }
 
 std::vector<Candidate> turned_candidates(const Problem& p) {
-    auto list = onednn_conv2d_backward_data().candidates(Turned(p, forward_geometry(p)).problem);
+    auto list = onednn_conv2d_backward_data().candidates(turned(p, forward_geometry(p)).problem);
     std::erase_if(list, [](auto& candidate) { return candidate.attributes.locks; });  // general products
     for (auto& candidate : list) candidate.name.insert(0, turned_prefix);
     return list;
@@ -78,13 +67,13 @@ Prepared prepare_turned(const PrepareContext& context) {
     constexpr size_t alignment_floats = 16;
     auto& p = context.problem;
     const auto g = forward_geometry(p);
-    const Turned turned(p, g);
+    const auto inner = turned(p, g);
     Candidate candidate = context.candidate;
     candidate.name.erase(0, turned_prefix.size());
     const auto weight = size_t(p.inputs[1].numel());
     TurnedState s{g, p.as<Conv2d::Params>().activation, p.inputs[0].layout.is_plain() ? 1 : channel_block(),
                   (weight + alignment_floats - 1) / alignment_floats * alignment_floats,
-                  onednn_conv2d_backward_data().prepare({turned.problem, candidate, {}, context.select})};
+                  onednn_conv2d_backward_data().prepare({inner.problem, candidate, {}, context.select})};
     const size_t workspace = s.weight_floats * sizeof(float) + s.inner.workspace();
     return Prepared::make(std::move(s), workspace);
 }
