@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions whose Python code runs once: ``partial_trace``, and ``trace(without_host=True)``."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,35 @@ def test_modes_and_shapes_are_recorded_separately():
     net.train()
     net(X)
     assert net.runs == 3
+
+
+class Frozen(M.Module):
+    """A net in training mode with a part in evaluation mode, as for fine-tuning."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = [M.BatchNorm1d(3), {"last": M.Dropout(0.5)}]
+
+    def forward(self, x):
+        return self.parts[1]["last"](self.parts[0](x))
+
+
+@pytest.mark.parametrize("wrap", [partial_trace, without_host])
+@pytest.mark.parametrize("is_argument", [False, True], ids=["itself", "argument"])
+def test_the_modes_of_parts_are_recorded_separately(wrap, is_argument):
+    net = Frozen()
+    call = functools.partial(wrap(lambda net, x: net(x)), net) if is_argument else wrap(net)
+    net.eval()
+    call(X)
+    for frozen in ([net.parts[0], net.parts[1]["last"]], [net.parts[1]["last"]]):
+        net.train()
+        for part in frozen:
+            part.eval()
+        before = net.parts[0].running_mean.numpy()
+        found, after = call(X).numpy(), net.parts[0].running_mean.numpy()
+        net.parts[0].running_mean._reset(mge.Tensor(before))
+        np.testing.assert_allclose(found, net(X).numpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(after, net.parts[0].running_mean.numpy(), rtol=1e-6)
 
 
 def test_a_module_as_a_part():

@@ -36,10 +36,10 @@ def partial_trace(
     """Compile the forward and the backward pass of a function for use in eager training.
 
     The Python code runs once for each combination of shapes, dtypes and other arguments (and of
-    ``training``, where the function is a method of a Module, or a Module is an argument); graphs
-    run from then on. Tensors from outside, parameters and buffers among them, are read and changed
-    by each call. The backward pass computes values of the forward pass again rather than to keep
-    them.
+    ``training`` of the Module and its parts, where the function is a method of a Module, or a
+    Module is an argument); graphs run from then on. Tensors from outside, parameters and buffers
+    among them, are read and changed by each call. The backward pass computes values of the forward
+    pass again rather than to keep them.
 
     Args:
         func: a function or a Module; None: return a decorator.

@@ -72,7 +72,7 @@ def _kind(value, nesting: Nesting | None = None) -> Hashable:
         # A graph has the scales of quantised Tensors as constants.
         return Tensor, shown(value.dtype), value._tuple_shape, str(value.device)
     if isinstance(value, Module):
-        return value, value.training
+        return value, _modes(value)
     if isinstance(value, Optimizer):
         return value, _kind([_without_params(group) for group in value.param_groups])
     if isinstance(value, dict):
@@ -87,6 +87,27 @@ def _kind(value, nesting: Nesting | None = None) -> Hashable:
             " code runs once: give arrays as Tensors"
         )
     return type(value), value
+
+
+def _modes(module: Module) -> tuple[bool, ...]:
+    """Whether the module and each of its parts is in training mode.
+
+    ``Module.modules`` sorts and names the parts, which takes four times as long.
+    """
+    modes, seen = [], set()
+    waiting: list = [module]
+    while waiting:
+        value = waiting.pop()
+        if not isinstance(value, (Module, list, tuple, dict)) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Module):
+            modes.append(value.training)
+            attributes = vars(value)
+            waiting += [attributes[name] for name in value._modules]
+        else:
+            waiting += value.values() if isinstance(value, dict) else value
+    return tuple(modes)
 
 
 def _settings() -> tuple[Hashable, ...]:
@@ -173,8 +194,8 @@ class RecordedCalls:
     def __call__(self, *args, **kwargs):
         if state.tracing:
             return self._function(*args, **kwargs)
-        mode = self._owner.training if isinstance(self._owner, Module) else None
-        key = mode, _kind(args), _kind(kwargs), *_settings()
+        modes = _modes(self._owner) if isinstance(self._owner, Module) else None
+        key = modes, _kind(args), _kind(kwargs), *_settings()
         recording = self._recordings.get(key)
         if recording is None:
             recording = self._recorded(key, args, kwargs)
