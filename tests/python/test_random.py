@@ -379,6 +379,18 @@ def test_invalid_seeds(seed, error):
     mge.random.seed(0)
 
 
+def test_all_bits_of_a_seed_count():
+    def draws(seed):
+        mge.random.seed(seed)
+        loader, stream = mge.random.rng.host_seed(), mge.random.uniform(size=(4,)).numpy()
+        return loader, stream.tobytes(), RNG(seed).uniform(size=(4,)).numpy().tobytes()
+
+    seeds = [5, 5 + (1 << 32), 5 + (2 << 32), 5 + (1 << 63), 5 << 32, (1 << 64) - 1, (1 << 32) - 1]
+    for kind in zip(*map(draws, seeds), strict=True):
+        assert len(set(kind)) == len(seeds)
+    assert RNG(5).get_state() == [5, 0], "small seeds keep their numbers"
+
+
 def test_a_tensor_of_one_number_is_a_number():
     one, two = mge.Tensor(1.0), np.array([2.0], np.float32)
     drawn = RNG(seed=3).uniform(one, two, (4,)).numpy()

@@ -25,8 +25,11 @@ _host_rng = None
 
 
 def _first_words(key: int) -> np.ndarray:
-    """Key and counter of a stream at its start."""
-    return np.array([key & 0xFFFFFFFF, 0], np.uint32).view(np.int32)
+    """Key and counter of a stream at its start; 64-bit keys that differ give words that differ."""
+    low, high = key & 0xFFFFFFFF, key >> 32
+    # The factors are odd, so each high word has its own counter. Neighbouring ones are far apart.
+    words = low ^ (high * 0x85EBCA6B & 0xFFFFFFFF), high * 0x9E3779B1 & 0xFFFFFFFF
+    return np.array(words, np.uint32).view(np.int32)
 
 
 class _Stream:
@@ -449,7 +452,7 @@ def seed(seed: int) -> None:
 def _host_generator():
     global _host_rng
     if _host_rng is None:  # numpy.random takes a tenth of the package's time to import
-        _host_rng = np.random.MT19937(_seed & 0xFFFFFFFF)
+        _host_rng = np.random.MT19937(_seed)
     return _host_rng
 
 
