@@ -19,7 +19,7 @@ from ..functional import (
 )
 from ..module import rnn
 from ..tensor import Tensor
-from .images import _FORMATS, _groups, _Window
+from .images import _FORMATS, GroupNorm, _groups, _Window
 from .opdef import OpDef, Strategy, choice
 
 _ops = _mge.ops
@@ -100,8 +100,7 @@ class InstanceNorm(OpDef):
     def __call__(self, x: Tensor, *weight_and_bias: Tensor) -> tuple[Tensor, ...]:
         self._only(format="NCHW")
         channels = x._tuple_shape[1]
-        y, mean, factor = _ops.group_norm(x, *weight_and_bias, groups=channels, epsilon=self.eps)
-        return y, mean, _ops.sub(_ops.div(1.0, _ops.square(factor)), self.eps)
+        return GroupNorm(self.affine, self.eps, channels)(x, *weight_and_bias)
 
 
 class ConvBias(_Window):

@@ -296,7 +296,7 @@ class LayerNorm(OpDef):
 
 
 class GroupNorm(OpDef):
-    """Groups of channels with mean 0 and variance 1; their means, 1/deviations."""
+    """Groups of channels with mean 0 and variance 1; their means and variances."""
 
     Format = choice("Format", _FORMATS)
     affine: bool = True
@@ -306,7 +306,8 @@ class GroupNorm(OpDef):
 
     def __call__(self, x: Tensor, *weight_and_bias: Tensor) -> tuple[Tensor, ...]:
         self._only(format="NCHW")
-        return _ops.group_norm(x, *weight_and_bias, groups=self.group, epsilon=self.eps)
+        y, mean, factor = _ops.group_norm(x, *weight_and_bias, groups=self.group, epsilon=self.eps)
+        return y, mean, _ops.sub(_ops.div(1.0, _ops.square(factor)), self.eps)
 
 
 class CvtColor(OpDef):
