@@ -21,6 +21,28 @@ def gradients(function, *operands, dtype):
     return [t.grad.numpy() for t in tensors]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
+@pytest.mark.parametrize("as_tensors", [False, True], ids=["numbers", "tensors"])
+def test_clip_between_crossed_bounds_checks_the_lower_one_first(dtype, as_tensors):
+    x, bounds = Tensor(np.array([1, 3, 5, 7, 9], dtype)), (7, 3)
+    if as_tensors:
+        bounds = [Tensor(np.array(bound, dtype)) for bound in bounds]
+    result = F.clip(x, *bounds)
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result.numpy(), [7, 7, 7, 7, 3])
+
+
+def test_clip_of_nan_and_between_nan():
+    nan, x = Tensor(np.nan), Tensor([1.0, 5.0, np.nan])
+    two, three = Tensor(2.0), Tensor(3.0)
+    for lower, upper, expected in [
+        (two, three, [2, 3, 3]),
+        (nan, three, [1, 3, 3]),
+        (two, nan, [2, np.nan, np.nan]),
+    ]:
+        np.testing.assert_array_equal(F.clip(x, lower, upper).numpy(), expected)
+
+
 # Five elements are the tail of a vector loop, 42 its body and its tail. MegEngine gives the second
 # operand in the body of its loops, for halves and for broadcast operands; ours do everywhere.
 @pytest.mark.parametrize("n", [1, 5, 42])

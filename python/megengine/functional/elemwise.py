@@ -345,7 +345,8 @@ def clip(x: Operand, lower: Operand | None = None, upper: Operand | None = None)
     Args:
         x: any shape and numeric dtype.
         lower: smallest value of the result; None: no limit.
-        upper: largest value of the result, not below ``lower``; None: no limit.
+        upper: largest value of the result; None: no limit. If it is below ``lower``, elements up to
+            ``lower`` become ``lower``, and the others ``upper``.
     Returns:
         Tensor of the broadcast shape.
     Raises:
@@ -360,9 +361,10 @@ def clip(x: Operand, lower: Operand | None = None, upper: Operand | None = None)
     if upper is None:
         return maximum(x, lower)
     is_simple = isinstance(x, Tensor) and np.dtype(x.dtype).kind == "f"
-    if is_simple and isinstance(lower, (int, float)) and isinstance(upper, (int, float)):
+    has_numbers = isinstance(lower, (int, float)) and isinstance(upper, (int, float))
+    if is_simple and has_numbers and lower <= upper:
         return _mge.ops.clip(x, lower=float(lower), upper=float(upper))
-    return maximum(minimum(x, upper), lower)
+    return elementwise("CLIP", x, lower, upper)
 
 
 def _elwise(*args: Operand, mode: str) -> Tensor:

@@ -49,9 +49,11 @@ def _as_number(compare: Function) -> Function:
     return answered
 
 
-def _clip(x: Tensor, lower: Operand, upper: Operand) -> Tensor:
-    """``x`` between two bounds; of two that are in the wrong order the one that it meets first."""
-    return _ops.where(x <= lower, lower, _ops.where(x <= upper, x, upper))
+def _clip(x: Operand, lower: Operand, upper: Operand) -> Tensor:
+    """``x`` between two bounds. If the bounds cross, the lower one is checked first; NaN gives the
+    upper one. The gradient of an element on a bound is that of ``x``."""
+    limited = _ops.where(_ops.less_equal(x, upper), x, upper)
+    return _ops.where(_ops.less_equal(x, lower), _ops.maximum(x, lower), limited)
 
 
 def _rounded_high_product(x: Tensor, y: Tensor) -> Tensor:
