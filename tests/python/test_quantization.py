@@ -475,6 +475,56 @@ def trained_like_net(seed=3):
     return net
 
 
+def described(net):
+    """The parts of a net and what they have."""
+    parts = [
+        (n, type(p), p.training, sorted(vars(p)), p._modules[:]) for n, p in net.named_modules()
+    ]
+    return parts, [(name, id(tensor)) for name, tensor in net.named_tensors()]
+
+
+class Failing(M.Module):
+    def forward(self, x):
+        raise ArithmeticError("no result")
+
+
+class DerivedLinear(M.Linear):
+    """Has no form for quantisation."""
+
+
+@pytest.mark.parametrize("where", ["conversion", "calibration", "batches", "integers"])
+def test_a_conversion_that_fails_changes_nothing(where):
+    first, qconfig = conv_net(), Q.calibration_qconfig
+    first.train()
+    batches = [image(), image()]
+    net = Holder(first)
+    if where == "conversion":
+        net.parts.append(DerivedLinear(2, 2))
+    elif where == "calibration":
+        net.parts.append(Failing())
+    elif where == "batches":
+        batches = (1 / 0 for _ in range(1))
+    else:
+        qconfig = qconfig._replace(weight_observer=None)
+    before = described(net)
+    with pytest.raises((KeyError, ArithmeticError, ValueError)):
+        Q.quantize_post_training(net, batches, qconfig=qconfig)
+    assert described(net) == before
+    assert Q.quantize_post_training(Holder(first), [image()]).parts[0] is first
+
+
+class Holder(M.Module):
+    def __init__(self, first):
+        super().__init__()
+        self.parts = [first]
+        self.pair = (M.Dropout(0.5), 3)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
 CALIBRATED_BY = {
     "histogram": Q.HistogramObserver,
     "least and largest": Q.MinMaxObserver,

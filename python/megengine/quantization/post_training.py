@@ -12,6 +12,8 @@ from ..module.quantized import QuantizedModule
 from ..tensor import Tensor
 from .qconfig import QConfig, calibration_qconfig
 from .quantize import quantize, quantize_qat
+from .structure import unchanged_on_error
+from .switches import check_module
 
 
 def quantize_post_training(
@@ -25,7 +27,7 @@ def quantize_post_training(
     Args:
         module: the net, with ``QuantStub`` and ``DequantStub``.
         batches: representative inputs: Tensors, or tuples of its arguments.
-        inplace: change the net itself instead of a copy.
+        inplace: change the net itself instead of a copy; after an error it is unchanged.
         qconfig: observers that find the scales.
     Returns:
         The net in integers, in evaluation mode.
@@ -42,17 +44,18 @@ def quantize_post_training(
           (2): Quantized.DequantStub()
         )
     """
+    check_module(module, "quantize_post_training")
     net = module if inplace else deepcopy(module)
-    if isinstance(net, Module):
+    with unchanged_on_error(net):
         net.eval()
-    net = quantize_qat(net, qconfig=qconfig)
-    is_calibrated = False
-    for batch in batches:
-        net(*batch) if isinstance(batch, tuple | list) else net(batch)
-        is_calibrated = True
-    if not is_calibrated:
-        raise ValueError("[quantize_post_training] there are no batches to find scales")
-    return quantize(net)
+        net = quantize_qat(net, qconfig=qconfig)
+        is_calibrated = False
+        for batch in batches:
+            net(*batch) if isinstance(batch, tuple | list) else net(batch)
+            is_calibrated = True
+        if not is_calibrated:
+            raise ValueError("[quantize_post_training] there are no batches to find scales")
+        return quantize(net)
 
 
 class LayerError(NamedTuple):

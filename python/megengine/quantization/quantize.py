@@ -12,6 +12,7 @@ from ..module.qat import QATModule
 from ..module.quantized import QuantizedModule
 from .easy_quant import apply_easy_quant  # noqa: F401
 from .qconfig import QConfig, ema_fakequant_qconfig
+from .structure import unchanged_on_error
 from .switches import (  # noqa: F401
     check_module,
     disable_fake_quant,
@@ -71,8 +72,8 @@ def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) 
 
     Args:
         module: the net, made by ``quantize_qat``; its QAT modules are replaced.
-        inplace: change the net itself instead of a copy. A net that is itself such a module is not
-            changed.
+        inplace: change the net itself instead of a copy, unless there is an error. A net that is
+            itself such a module is not changed.
         mapping: further quantised classes by QAT class.
     Returns:
         The net, in evaluation mode.
@@ -100,8 +101,9 @@ def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) 
             )
         return forms[type(part)].from_qat_module(part)
 
-    with beside(*module.parameters()):
-        return _replaced(module if inplace else deepcopy(module), convert)
+    net = module if inplace else deepcopy(module)
+    with unchanged_on_error(net), beside(*module.parameters()):
+        return _replaced(net, convert)
 
 
 def quantize_qat(
@@ -115,8 +117,8 @@ def quantize_qat(
     Args:
         module: the net; its quantisable parts are replaced. Parts with ``disable_quantize`` are
             kept.
-        inplace: change the net itself instead of a copy. A net that is itself such a part is not
-            changed.
+        inplace: change the net itself instead of a copy, unless there is an error. A net that is
+            itself such a part is not changed.
         qconfig: observers and fake quantisers of each part.
         mapping: further QAT classes by float class.
     Returns:
@@ -149,8 +151,10 @@ def quantize_qat(
             )
         return form and form.from_float_module(part)
 
-    net = _replaced(module if inplace else deepcopy(module), convert)
-    propagate_qconfig(net, qconfig)
+    net = module if inplace else deepcopy(module)
+    with unchanged_on_error(net):
+        net = _replaced(net, convert)
+        propagate_qconfig(net, qconfig)
     return net
 
 
@@ -174,7 +178,7 @@ def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Any
     """
     net = module if inplace else deepcopy(module)
     parts = qat_modules(net, "reset_qconfig")
-    with beside(*net.parameters()):
+    with unchanged_on_error(net), beside(*net.parameters()):
         _reset_parts(parts, qconfig)
     return net
 
