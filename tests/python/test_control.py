@@ -124,6 +124,32 @@ def test_scan_iterates_over_the_first_axis(run, reverse):
     np.testing.assert_allclose(results.numpy(), rows)
 
 
+def step_of_no_scan(state, x):
+    """A step with results of several shapes and dtypes."""
+    total, count = state["total"], state["count"]
+    state = {"total": total + F.exp(total).sum(), "count": count + 1}
+    return state, (total * 2, [count, F.ones((2, 3)) * count if x is None else x > 0])
+
+
+@pytest.mark.parametrize("has_slices", [True, False], ids=["slices", "length"])
+def test_scan_of_no_steps_gives_empty_results(run, has_slices):
+    start = Tensor([1.0, 2.0]), Tensor(7)
+
+    def scan(total, count):
+        xs = F.zeros((0, 4, 2)) if has_slices else None
+        last, (totals, [counts, others]) = F.scan(
+            step_of_no_scan, {"total": total, "count": count}, xs, length=0
+        )
+        return last["total"], last["count"], totals, counts, others
+
+    total, count, totals, counts, others = run(scan, *start)
+    np.testing.assert_array_equal(total.numpy(), [1, 2])
+    assert count.numpy() == 7
+    shape, dtype = ((0, 4, 2), "bool") if has_slices else ((0, 2, 3), "float32")
+    assert (totals.shape, counts.shape, others.shape) == ((0, 2), (0,), shape)
+    assert (totals.dtype, counts.dtype, others.dtype) == ("float32", "int32", dtype)
+
+
 def test_scan_without_slices(run):
     def function(x):
         last, results = F.scan(

@@ -135,7 +135,8 @@ def scan(
     carried, carried_structure = flatten(init, "scan")
     sliced, sliced_structure = flatten(xs, "scan")
     length = _scan_length(sliced, length)
-    if not state.tracing and not is_recorded(*carried, *sliced):
+    # Only a recording of the function has the shapes and dtypes of no results.
+    if length > 0 and not state.tracing and not is_recorded(*carried, *sliced):
         return _walk(function, init, sliced, sliced_structure, length, reverse)
     both = (carried_structure, sliced_structure)
     graphs = _Graphs("scan", carried + sliced, both, carried=len(carried), sliced=len(sliced))
