@@ -2,6 +2,7 @@
 """ONNX files whose weights are trained further."""
 
 import importlib
+import re
 from pathlib import Path
 
 import numpy as np
@@ -125,6 +126,27 @@ def test_real_exports_learn(name):
         optimizer.step().clear_grad()
         losses.append(loss.item())
     assert losses == sorted(losses, reverse=True) and losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("trainable", [False, True])
+def test_inputs_by_position_and_by_name(tmp_path, trainable):
+    path = tmp_path / "difference.onnx"
+    x, y = mge.Tensor([5.0, 6.0]), mge.Tensor([1.0, 2.0])
+    export(lambda x, y: x - y, path, [x, y], input_names=["x", "y"])
+    model = load(path, trainable=trainable)
+    for result in (model(x, y), model(x, y=y), model(y=y, x=x)):
+        assert result.numpy().tolist() == [4, 4]
+    for inputs, named in [
+        ((x, y), {"y": y}),
+        ((x,), {"x": x, "y": y}),
+        ((x,), {"x": x}),
+        ((x,), {}),
+        ((x, y, x), {}),
+        ((x, y), {"z": x}),
+    ]:
+        names = re.escape(str(sorted(named)))
+        with pytest.raises(TypeError, match=f"got {len(inputs)} by position and {names} by name"):
+            model(*inputs, **named)
 
 
 def test_inputs_that_are_missing_are_named(net, tmp_path):

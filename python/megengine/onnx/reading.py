@@ -72,16 +72,13 @@ class _Named:
         return results[0] if len(results) == 1 else results
 
     def _in_order(self, inputs: tuple, named: dict) -> list:
-        values = dict(zip(self.input_names, inputs, strict=False))
-        unknown = sorted(set(named) - set(self.input_names))
-        missing = [n for n in self.input_names if n not in values and n not in named]
-        if unknown or missing or len(inputs) > len(values):
+        left = self.input_names[len(inputs) :]
+        if len(inputs) > len(self.input_names) or named.keys() != set(left):
             raise TypeError(
                 f"the model takes {self.input_names}, got {len(inputs)} by position "
                 f"and {sorted(named)} by name"
             )
-        values.update(named)
-        return [values[name] for name in self.input_names]
+        return [*inputs, *(named[name] for name in left)]
 
 
 def _items_in(metadata: dict[str, str]) -> dict[str, int]:
@@ -199,7 +196,7 @@ class Model(_Named):
             The only output, or a list of all; strings are arrays of ``str``, a sequence is a list
             of its items.
         Raises:
-            TypeError: an input is missing, or the graph does not have it.
+            TypeError: an input is missing or given twice, or the graph does not have it.
         Example:
             >>> from megengine import onnx
             >>> info = onnx.export(F.relu, "relu.onnx", Tensor([[-1.0, 2.0]]))
@@ -241,7 +238,7 @@ class TrainableModel(_Named, Module):
         Returns:
             The only output, or a list of all.
         Raises:
-            TypeError: for an input that is missing, or that the graph does not have.
+            TypeError: an input is missing or given twice, or the graph does not have it.
         """
         weights = [getattr(self, key) for key in self._weights]
         return self._results(self._graph.call(self._in_order(inputs, named), weights))
