@@ -93,6 +93,16 @@ def test_infinite_sampler_starts_again():
     assert isinstance(endless, MapSampler)
 
 
+def test_an_error_in_a_property_of_an_infinite_sampler_is_not_hidden():
+    class Weighted(Infinite):
+        @property
+        def dataset(self):
+            return self.sampler.weights
+
+    with pytest.raises(AttributeError, match="'SequentialSampler' object has no .* 'weights'"):
+        print(Weighted(SequentialSampler(TEN)).dataset)
+
+
 def test_sampler_may_define_batches_only():
     class Pairs(MapSampler):
         def batch(self):

@@ -496,6 +496,17 @@ def test_only_later_nodes_use_a_new_node():
         graph.replace_node({graph.inputs[0]: doubled})
 
 
+def test_an_error_in_a_property_of_a_node_is_not_hidden(monkeypatch):
+    traced = trace_module(M.Sequential(M.ReLU()), mge.Tensor([1.0]))
+    graph, node = traced.graph, traced.graph.inputs[0]
+    failing = property(lambda node: node.users.missing)
+    monkeypatch.setattr(type(node), "failing", failing, raising=False)
+    with pytest.raises(AttributeError, match="'list' .* 'missing'"):
+        print(node.failing)
+    with graph.insert_exprs(), pytest.raises(AttributeError, match="'list' .* 'missing'"):
+        print(node.failing)
+
+
 def test_flattened_values_round_trip():
     x = mge.Tensor([1.0])
     for value in (3, (1, x), {"a": [x, None], "b": slice(1, 2)}):

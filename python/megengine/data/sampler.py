@@ -335,4 +335,7 @@ class Infinite(MapSampler):
     def __getattr__(self, name: str):
         if name == "sampler":  # not made yet: while it is unpickled
             raise AttributeError(name)
+        if hasattr(type(self), name):
+            # A property of a subclass has failed: its own error says why.
+            return object.__getattribute__(self, name)
         return getattr(self.sampler, name)

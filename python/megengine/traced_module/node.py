@@ -135,6 +135,9 @@ class ModuleNode(Node):
         return self.expr.module_of() if self._graph is not None else None
 
     def __getattr__(self, name: str):
+        if hasattr(type(self), name):
+            # A property has failed: its own error says why.
+            return object.__getattribute__(self, name)
         surgeon = None if name.startswith("__") else inserting()
         if surgeon is None:
             raise AttributeError(f"'ModuleNode' object has no attribute '{name}'")
