@@ -104,7 +104,7 @@ def _modes(module: Module) -> tuple[bool, ...]:
         if isinstance(value, Module):
             modes.append(value.training)
             attributes = vars(value)
-            waiting += [attributes[name] for name in value._modules]
+            waiting += [attributes.get(name) for name in value._modules]
         else:
             waiting += value.values() if isinstance(value, dict) else value
     return tuple(modes)
