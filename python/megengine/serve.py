@@ -22,11 +22,11 @@ from megenginelite.network import get_model_io_info
 from megenginelite.struct import LiteDeviceType
 
 from . import _mge
-from .serving.model import ServedModel, config_of
+from .serving.model import ServedModel, config_of, read_key
 from .serving.repository import Service, write_mlserver, write_triton
 
 # Exit codes, see docs/error-codes.md.
-USAGE, DEVICE, MODEL, CRYPTO = 2, 4, 5, 6
+USAGE, DEVICE, MODEL, CRYPTO, MEMORY = 2, 4, 5, 6, 8
 
 _BACKENDS = "MGE_TRITON_BACKENDS"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -176,13 +176,24 @@ def check_model(service: Service) -> None:
     except (OSError, ValueError) as error:
         raise ServeError(USAGE, str(error)) from None
     except RuntimeError as error:
-        if service.key_file is not None:
-            raise ServeError(CRYPTO, str(error)) from None
-        if "is encrypted with" in str(error):
-            raise ServeError(
-                CRYPTO, f"{service.model} is encrypted; --key-file names its key"
-            ) from None
-        raise ServeError(MODEL, str(error)) from None
+        code, message = _code_of(service), str(error)
+        if code == CRYPTO and service.key_file is None:
+            message = f"{service.model} is encrypted; --key-file names its key"
+        raise ServeError(code, message) from None
+
+
+def _code_of(service: Service) -> int:
+    """The exit code for a model that Lite, whose errors have no codes, has refused."""
+    key = None if service.key_file is None else read_key(service.key_file)
+    try:
+        _mge.Graph(str(service.model), key=key)
+    except _mge.CryptoError:
+        return CRYPTO
+    except MemoryError:
+        return MEMORY
+    except RuntimeError:
+        pass
+    return MODEL
 
 
 def check_device(device: str) -> None:

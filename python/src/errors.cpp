@@ -12,6 +12,7 @@ namespace {
 
 PyObject* internal_error = nullptr;
 PyObject* trace_error = nullptr;
+PyObject* crypto_error = nullptr;
 // Subclasses of Python's closest class and of RuntimeError, which MegEngine raises for all errors of its
 // library.
 PyObject* out_of_range_error = nullptr;
@@ -22,6 +23,7 @@ PyObject* refused_assertion_error = nullptr;
 PyObject* class_of(const Error& error) {
     if (dynamic_cast<const InternalError*>(&error)) return internal_error;
     if (dynamic_cast<const MemoryError*>(&error)) return PyExc_MemoryError;
+    if (error.code() == ErrorCode::crypto) return crypto_error;
     switch (error.error_class()) {
         case ErrorClass::value:
             return refused_value_error;
@@ -102,6 +104,8 @@ void add_exceptions(PyObject* module) {
                                "A violated invariant inside the library, with its location in the source.");
     trace_error = add_class(module, "TraceError", PyExc_RuntimeError,
                             "A call of a traced function differs from its recording.");
+    crypto_error = add_class(module, "CryptoError", PyExc_RuntimeError,
+                             "A wrong key, or an encrypted file that was changed.");
     out_of_range_error =
         add_runtime_class(module, "OutOfRangeError", PyExc_IndexError,
                           "An index beyond the end of its axis. Also an IndexError, and MegEngine's class.");

@@ -4,10 +4,12 @@
 import json
 import os
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from server_processes import build_dir
 
 
 def test_write_only_makes_a_repository_that_needs_nothing_else(models, run_serve, tmp_path):
@@ -85,6 +87,41 @@ def test_errors_of_files(run_serve, tmp_path):
     assert done.returncode == 5
     assert "damaged.mge" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "code"),
+    [
+        ("right.mge", "key", 0),
+        ("right.mge", None, 6),
+        ("right.mge", "other", 6),
+        ("cut.mge", "key", 6),
+        ("plain.mge", "key", 6),
+        ("no_model.mge", "key", 5),
+        ("half.mge", "key", 5),
+    ],
+)
+def test_codes_of_encrypted_models(models, run_serve, tmp_path, file, key, code):
+    def crypt(*arguments):
+        tool = build_dir() / "bin/mge-crypt"
+        subprocess.run([tool, *arguments], check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
+
+    content = models["classifier"].read_bytes()
+    for name in ("key", "other"):
+        crypt("keygen", name)
+    for name, plain in (
+        ("right.mge", content),
+        ("no_model.mge", b"no model"),
+        ("half.mge", content[: len(content) // 2]),
+    ):
+        (tmp_path / "plain.mge").write_bytes(plain)
+        crypt("encrypt", "--key-file", "key", "plain.mge", name)
+    (tmp_path / "plain.mge").write_bytes(content)
+    (tmp_path / "cut.mge").write_bytes((tmp_path / "right.mge").read_bytes()[:-10])
+    arguments = ["--key-file", tmp_path / key] if key else []
+    done = run_serve(tmp_path / file, *arguments, "--write-only", tmp_path / "r")
+    assert done.returncode == code
+    assert done.stderr.count("\n") == (1 if code else 0)
 
 
 def test_a_missing_gpu(models, run_serve):
