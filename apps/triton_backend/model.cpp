@@ -74,7 +74,7 @@ Model::Model(const std::string& config, const std::string& folder)
     inputs_ = source_->inputs();
     outputs_ = source_->outputs();
 
-    const bool has_batches = try_batches();
+    const bool has_batches = rows_are_independent(*source_);
     if (settings_.max_batch > 0 && !has_batches) {
         throw std::runtime_error(
             options_.path +
@@ -82,23 +82,19 @@ Model::Model(const std::string& config, const std::string& folder)
             "number of rows; max_batch_size must be 0");
     }
     max_batch_ = settings_.has_batching ? settings_.max_batch : has_batches ? DefaultMaxBatch : 0;
+    describe_outputs();
 }
 
-// Whether twice the rows give twice the rows, and leave the first half as it was; fills the shapes of
-// outputs.
-bool Model::try_batches() {
-    const bool has_batches = rows_are_independent(*source_);
+void Model::describe_outputs() {
     const auto shapes = run_on_zeros(*source_);
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].shape = shapes[i];
-    // Other open dimensions of inputs may change any size of an output.
+    // Open dimensions of inputs, except that of the batch, may change any size of an output.
     const bool has_open = std::ranges::any_of(inputs_, [&](const TensorInfo& info) {
-        return std::find(info.shape.begin() + (has_batches ? 1 : 0), info.shape.end(), -1) !=
-               info.shape.end();
+        return std::find(info.shape.begin() + (max_batch_ ? 1 : 0), info.shape.end(), -1) != info.shape.end();
     });
     for (TensorInfo& info : outputs_) {
         if (has_open) std::ranges::fill(info.shape, -1);
     }
-    return has_batches;
 }
 
 std::string Model::config() const { return completed(config_, inputs_, outputs_, max_batch_); }

@@ -23,7 +23,7 @@ public:
     std::unique_ptr<Network> make_network();
 
 private:
-    bool try_batches();
+    void describe_outputs();
 
     std::string config_;
     ModelSettings settings_;

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from server_processes import direct, dump_centred, has_triton, request
 
@@ -85,6 +86,23 @@ def test_rows_that_depend_on_each_other_are_no_batch(serve, tmp_path):
     assert status == 200
     expected = direct(tmp_path / "centred.mge", {"x": rows})[1]["y"]
     assert np.float32(answer["outputs"][0]["data"]).tobytes() == expected.tobytes()
+
+
+def test_without_batches_the_first_dimension_of_an_output_stays_open(serve, tmp_path):
+    text = (
+        '<ir_version: 8, opset_import: ["": 17]> g (float[n, 3] x) => (float[n, 3] y) {y = Neg(x)}'
+    )
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "neg.onnx")
+    server = serve(tmp_path / "neg.onnx", "--engine", "triton", "--max-batch", 1)
+    config = request(f"{server.http}/v2/models/neg/config")[1]
+    assert config["max_batch_size"] == 0
+    for one in (*config["input"], *config["output"]):
+        assert int(one["dims"][0]) == -1, one
+    rows = np.random.RandomState(5).rand(4, 3).astype("float32")
+    status, answer = server.infer("neg", {"x": rows})
+    assert status == 200
+    assert answer["outputs"][0]["shape"] == [4, 3]
+    assert np.array_equal(np.float32(answer["outputs"][0]["data"]), -rows.ravel())
 
 
 def test_a_bad_request_does_not_fail_the_others_of_its_batch(models, serve):
