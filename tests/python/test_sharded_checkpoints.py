@@ -180,6 +180,25 @@ def test_all_processes_raise_when_one_cannot_write(tmp_path):
     assert in_processes(2, work) == [None, None]
 
 
+def test_all_processes_raise_when_a_tensor_has_no_form_in_the_file(tmp_path):
+    def work():
+        tensors = {"a": F.ones(100), "b": F.complex(mge.Tensor([1.0]), mge.Tensor([2.0]))}
+        try:
+            checkpoint.save(tmp_path, 1, tensors)
+        except (OSError, TypeError) as error:
+            return type(error).__name__, str(error)
+
+    (_, shared), own = in_processes(2, work)
+    assert own[0] == "TypeError" and "has no dtype for 'b'" in own[1]
+    assert "process 1 cannot write" in shared and "has no dtype for 'b'" in shared
+
+
+def test_a_checkpoint_of_an_earlier_step_is_kept(tmp_path):
+    for step in (10, 20, 5):
+        assert checkpoint.save(tmp_path, step, {"a": mge.Tensor([1.0])}, keep=2).exists()
+    assert checkpoint.load(tmp_path, {}, step=5) == {"step": 5}
+
+
 KILLED = """
 import os, signal, sys
 import megengine as mge

@@ -75,14 +75,17 @@ class _Writers:
         self.group = group
         self.rank, self.count = _group_place(group)
 
-    def agree(self, problem: str) -> None:
-        """Wait for the others; all raise if one has a problem."""
+    def agree(self, problem: str, own: Exception | None = None) -> None:
+        """Wait for the others; all raise if one has a problem: an error of this process that is not
+        about files, or an OSError."""
         if self.count == 1:
             problems = [problem]
         else:
             row = np.frombuffer(problem.encode()[:500].ljust(500), np.uint8)[None]
             rows = all_gather(Tensor(row), self.group).numpy()
             problems = [bytes(row).decode(errors="replace").strip() for row in rows]
+        if own is not None and not isinstance(own, OSError):
+            raise own
         for rank, text in enumerate(problems):
             if text:
                 raise OSError(
@@ -101,12 +104,12 @@ class _Writers:
 
     def together(self, work: Callable[[], None]) -> None:
         """Run a function, then wait for the others; all raise if it fails in one of them."""
-        problem = ""
         try:
             work()
-        except OSError as error:
-            problem = str(error) or type(error).__name__
-        self.agree(problem)
+        except Exception as error:
+            self.agree(f"{error} ({type(error).__name__})", own=error)
+        else:
+            self.agree("")
 
     def first(self, work: Callable[[], None]) -> None:
         """Run a function in the first process, and let the others wait."""
@@ -138,12 +141,13 @@ def save(
         optimizer: an ``Optimizer``.
         extra: what JSON can hold, such as the epoch.
         group: the processes; None: all.
-        keep: number of checkpoints to keep; older ones are deleted. 0 keeps all.
+        keep: number of checkpoints to keep; others of earlier steps are deleted. 0 keeps all.
     Returns:
         The folder of the checkpoint.
     Raises:
         OSError: in all processes, if one cannot write its part.
-        TypeError: a tensor or a value of ``extra`` has no form in the file.
+        TypeError: a tensor or a value of ``extra`` has no form in the file; an OSError in processes
+            that do not write that tensor.
         ValueError: ``step`` is negative.
     Example:
         >>> import megengine.distributed.checkpoint as checkpoint
@@ -166,8 +170,9 @@ def save(
     writers.together(lambda: _write_part(part, writers, shares, own))
     writers.first(lambda: _finish(part, final, tensors, text))
     if keep and writers.rank == 0:
-        for old in sorted(_complete(folder).items())[:-keep]:
-            shutil.rmtree(old[1], ignore_errors=True)
+        for _, old in sorted(_complete(folder).items())[:-keep]:
+            if old != final:  # it is not the newest one if training went back
+                shutil.rmtree(old, ignore_errors=True)
     return final
 
 
