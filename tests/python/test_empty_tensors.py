@@ -60,10 +60,13 @@ def test_pixel_shuffle_of_any_rank(lead, r):
     want = array.transpose(pattern).reshape(*lead, 4 // (r * r), 3 * r, 2 * r)
     got = F.pixel_shuffle(x, r)
     np.testing.assert_array_equal(got.numpy(), want)
+    traced = trace(lambda v: F.pixel_shuffle(v, r), symbolic=True)
+    for _ in range(2):
+        np.testing.assert_array_equal(traced(x).numpy(), want)
+    traced = trace(lambda v: F.pixel_shuffle(v, r), symbolic=True)
+    traced(values(*(max(n, 1) for n in x.shape)))
+    np.testing.assert_array_equal(traced(x).numpy(), want)
     if x.size:
-        traced = trace(lambda v: F.pixel_shuffle(v, r), symbolic=True)
-        for _ in range(2):
-            np.testing.assert_array_equal(traced(x).numpy(), want)
         with GradManager().attach(x) as manager:
             manager.backward((F.pixel_shuffle(x, r) * got).sum())
         np.testing.assert_allclose(x.grad.numpy(), x.numpy(), rtol=1e-6)

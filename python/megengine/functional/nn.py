@@ -300,7 +300,7 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
         raise RuntimeError(
             f"[pixel_shuffle] {r * r} does not divide {counted(channels, 'channel')}"
         )
-    kept = channels // (r * r) if isinstance(traced, int) else -1
+    kept = traced // (r * r)
     n = min(len(batch), 1)
     if len(batch) > 1:
         inp = _mge.ops.flatten(inp, start=0, end=len(batch) - 1)

@@ -89,5 +89,8 @@ def reshaped_with(x: Tensor, sizes: list[Extent]) -> Tensor:
     """
     if len(known(sizes)) == len(sizes):
         return _mge.ops.reshape(x, shape=open_first(sizes))
-    made: Tensor = reshaped(x, sizes if -1 in known(sizes) else [-1, *sizes[1:]])
+    rest = sizes[1:]
+    # Next to a size of 0, nothing follows from the others; one that is traced may be 0.
+    follows = -1 not in known(sizes) and len(known(rest)) == len(rest) and 0 not in rest
+    made: Tensor = reshaped(x, [-1, *rest] if follows else sizes)
     return made
