@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models as ONNX files: names, extents and weights, quantised and example nets, what is refused."""
 
+import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -255,6 +257,45 @@ def test_large_weights_are_in_a_file_next_to_the_model(tmp_path):
     assert path.stat().st_size < 1000
     onnx.checker.check_model(str(path), full_check=True)
     assert_near(run(path, [x]), [expected])
+
+
+def with_large_weight(value, *vectors):
+    """Return a model of a product with a weight of 12 kB, plus vectors of 1 kB that stay in the model."""
+
+    def function(x):
+        y = F.matmul(x, mge.Tensor(np.full((6, 500), value, np.float32)))
+        for vector in vectors:
+            y = y + F.concat([mge.Tensor(vector), F.zeros(300)])
+        return y
+
+    traced = trace(function, symbolic=True, capture_as_const=True)
+    traced(mge.Tensor(real(4, 6)))
+    return traced.to_model(["x0"], ["y"], {})
+
+
+def test_a_model_and_its_weights_are_replaced_together(tmp_path):
+    path, x = tmp_path / "large.onnx", np.ones((4, 6), np.float32)
+    for value in (1, 2, 3):
+        with_large_weight(value).write_onnx(str(path), 17, 1000)
+        assert run(path, [x])[0].max() == 6 * value
+        assert {file.name for file in tmp_path.iterdir()} == {"large.onnx", "large.onnx.data"}
+    os.chmod(f"{path}.data", 0o600)
+
+    # A model that exceeds a limit on the size of files, which its weights do not.
+    larger = with_large_weight(4, *real(30, 200))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(RuntimeError, match="File too large"):
+            larger.write_onnx(str(path), 17, 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert run(path, [x])[0].max() == 6 * 3
+    assert len(list(tmp_path.iterdir())) == 2
+
+    larger.write_onnx(str(path), 17, 1000)
+    assert run(path, [x])[0].max() > 6 * 3
+    assert os.stat(f"{path}.data").st_mode & 0o777 == 0o600
 
 
 def test_training_mode_is_restored(tmp_path):

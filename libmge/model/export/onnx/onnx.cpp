@@ -14,6 +14,8 @@ namespace mge {
 namespace to_onnx {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr size_t most_problems = 20;  // that one error names
 
 [[noreturn]] void refuse(const std::vector<std::string>& problems) {
@@ -74,20 +76,71 @@ size_t weight_bytes(const ModelRecord& model) {
     return bytes;
 }
 
+void write_data(const std::string& path, const ModelRecord& record) {
+    write_file_atomically(path,
+                          [&](std::ostream& stream) { write_external(stream, external_tensors(record)); });
+}
+
+// The weights are in a file of the same folder; without a name they are in the model.
+void write_structure(const std::string& path, const ModelRecord& record, const std::string& data) {
+    std::string name = fs::path(data).filename().string();
+    write_file_atomically(path, [&](std::ostream& stream) { encode(stream, record, name); });
+}
+
+bool exists(const std::string& path) {
+    std::error_code unknown;
+    return fs::exists(fs::symlink_status(path, unknown));
+}
+
+std::string unused_name(const std::string& path) {
+    for (int i = 1;; ++i)
+        if (std::string name = text(path, '.', i); !exists(name)) return name;
+}
+
+// Gives a regular file the content of another one without a copy. False if that is not possible.
+bool replace_by_link(const std::string& path, const std::string& source) {
+    std::error_code failure;
+    fs::file_status old = fs::symlink_status(path, failure);
+    if (!fs::is_regular_file(old)) return false;
+    fs::permissions(source, old.permissions(), failure);
+    std::string link = unused_name(path);
+    fs::create_hard_link(source, link, failure);
+    if (failure) return false;
+    fs::rename(link, path, failure);
+    if (!failure) return true;
+    fs::remove(link, failure);
+    return false;
+}
+
+// A pair of files cannot be replaced at once. A model that is there may need the data beside it, so the data
+// of the new model have another name until they are under the usual one, too.
+void write_pair(const std::string& path, const ModelRecord& record) {
+    const std::string data = path + ".data";
+    const std::string aside = exists(path) && exists(data) ? unused_name(data) : "";
+    std::error_code failure;
+    if (!aside.empty()) {
+        write_data(aside, record);
+        try {
+            write_structure(path, record, aside);
+        } catch (...) {
+            fs::remove(aside, failure);
+            throw;
+        }
+    }
+    if (aside.empty() || !replace_by_link(data, aside)) write_data(data, record);
+    write_structure(path, record, data);
+    if (!aside.empty()) fs::remove(aside, failure);
+}
+
 }  // namespace
 }  // namespace to_onnx
 
 void write_onnx(const std::string& path, const Model& model, const OnnxOptions& options) {
-    std::filesystem::path file(path);
-    auto record = to_onnx::translated(model, options.opset, file.stem().string());
-    std::string external;
-    if (to_onnx::weight_bytes(record) > options.most_inner_bytes) {
-        external = file.filename().string() + ".data";
-        write_file_atomically(path + ".data", [&](std::ostream& stream) {
-            to_onnx::write_external(stream, to_onnx::external_tensors(record));
-        });
-    }
-    write_file_atomically(path, [&](std::ostream& stream) { to_onnx::encode(stream, record, external); });
+    auto record = to_onnx::translated(model, options.opset, std::filesystem::path(path).stem().string());
+    if (to_onnx::weight_bytes(record) > options.most_inner_bytes)
+        to_onnx::write_pair(path, record);
+    else
+        to_onnx::write_structure(path, record, {});
 }
 
 std::string onnx_bytes(const Model& model, const OnnxOptions& options) {

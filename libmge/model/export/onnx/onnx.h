@@ -23,11 +23,12 @@ struct OnnxOptions {
     size_t most_inner_bytes = size_t(1) << 31;
 };
 
-// Writes the files completely or not at all. Test cases are omitted, because ONNX has none. Named dimensions
-// stay open if the graph supports other sizes of them. Without names, if the graph supports other batch
-// sizes, the first dimension of inputs and outputs is named "batch". ModelError that names every operator
-// without a counterpart in ONNX, with its node; UserError if the operator set is out of range or the path is
-// not writable.
+// Writes the files completely or not at all: after a failure the path names the old model with its weights,
+// or the new one, whose weights may then be in "NAME.data.1" instead of "NAME.data". Test cases are omitted,
+// because ONNX has none. Named dimensions stay open if the graph supports other sizes of them. Without names,
+// if the graph supports other batch sizes, the first dimension of inputs and outputs is named "batch".
+// ModelError that names every operator without a counterpart in ONNX, with its node; UserError if the
+// operator set is out of range or the path is not writable.
 MGE_API void write_onnx(const std::string& path, const Model& model, const OnnxOptions& options = {});
 // The same as one file in memory. UserError when that is too much for one.
 MGE_API std::string onnx_bytes(const Model& model, const OnnxOptions& options = {});
