@@ -343,6 +343,36 @@ def test_extremes_of_nothing(op, dtype, tmp_path):
     np.testing.assert_array_equal(load(path)(np.zeros((2, 0), dtype)).numpy(), expected)
 
 
+@pytest.mark.parametrize("axes", [[0], [1], [0, 1], [0, 2], []])
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin", "ReduceLogSumExp"])
+@pytest.mark.parametrize("keeps", [0, 1])
+def test_extremes_of_axes_that_are_empty_in_a_run(op, axes, keeps, tmp_path):
+    nodes = [node(op, ["x", "a"], ["y"], keepdims=keeps)]
+    given = [number("a", axes)]
+    shape = ["n", "m", 3]
+    path = model_of(
+        nodes, [port("x", shape)], [port("y", None)], tmp_path, initializers=given, opset=18
+    )
+    random = np.random.default_rng(1)
+    for extents in ((0, 2, 3), (2, 0, 3), (0, 0, 3), (4, 5, 3)):
+        same_as_runtime(path, random.normal(size=extents).astype(np.float32))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_largest_of_rows_that_are_empty_in_a_run(axis, tmp_path):
+    path = one_node(tmp_path, "Hardmax", [("x", ["n", 3])], axis=axis)
+    for rows in (0, 1, 5):
+        same_as_runtime(path, np.arange(3 * rows, dtype=np.float32).reshape(rows, 3) % 4)
+
+
+def test_steps_of_a_batch_that_is_empty_in_a_run(tmp_path):
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])]
+    outputs = [port("y", None, KINDS.UINT8), port("s", None), port("z", None, KINDS.UINT8)]
+    path = model_of(nodes, [port("x", ["n", 3])], outputs, tmp_path)
+    for rows in (0, 1, 5):
+        same_as_runtime(path, np.arange(3 * rows, dtype=np.float32).reshape(rows, 3) - 2)
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("factors", [{}, {"alpha": 2.0, "beta": -3.0, "transA": 1, "transB": 1}])
 def test_products_of_integers(dtype, factors, tmp_path):
@@ -561,3 +591,114 @@ def test_narrow_numbers_are_not_written(kind, tmp_path):
     path = model_of(nodes, [port("x", [4])], [port("y", [4])], tmp_path, opset=23)
     with pytest.raises(RuntimeError, match="numbers of (u?int4|float4)"):
         _mge.load(path).write_onnx(tmp_path / "no.onnx", 23)
+
+
+def kind_of(array):
+    return onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+
+
+def in_double(tmp_path, op, *inputs, constants=(), opset=20, **attributes):
+    """Return the result of the operator on f64, and that on the same numbers in f32."""
+    results = []
+    for dtype in (np.float64, np.float32):
+        arrays = [x.astype(dtype) if x.dtype == np.float64 else x for x in inputs]
+        own = [c.astype(dtype) if c.dtype == np.float64 else c for c in constants]
+        given = [f"x{i}" for i in range(len(arrays))] + [f"c{i}" for i in range(len(own))]
+        path = model_of(
+            [node(op, given, ["y"], **attributes)],
+            [port(f"x{i}", x.shape, kind_of(x)) for i, x in enumerate(arrays)],
+            [port("y", None, kind_of(np.zeros(0, dtype)))],
+            tmp_path,
+            initializers=[number(f"c{i}", c, c.dtype) for i, c in enumerate(own)],
+            opset=opset,
+        )
+        results.append(load(path)(*arrays).numpy())
+    assert results[0].dtype == np.float64
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-4, atol=1e-4)
+    return results[0]
+
+
+def drawn(*shape):
+    return np.random.default_rng(sum(shape)).normal(size=shape)
+
+
+def same_in_double(got, want):
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+def test_transforms_keep_double_precision(tmp_path):
+    x = drawn(2, 21, 1)
+    axis = [np.array(21), np.array(1)]
+    got = in_double(tmp_path, "DFT", x, constants=axis)
+    want = np.fft.fft(x[..., 0], axis=1)
+    same_in_double(got, np.stack([want.real, want.imag], -1))
+    got = in_double(tmp_path, "DFT", got, constants=axis, inverse=1)
+    same_in_double(got[..., 0], x[..., 0])
+
+    x, window = drawn(1, 20), np.hanning(8)
+    got = in_double(tmp_path, "STFT", x, constants=[np.array(4), window], opset=17)
+    parts = np.stack([x[:, i : i + 8] * window for i in range(0, 13, 4)], 1)
+    want = np.fft.rfft(parts)
+    same_in_double(got, np.stack([want.real, want.imag], -1))
+
+    double = {"output_datatype": KINDS.DOUBLE}
+    path = one_node(tmp_path, "HannWindow", [], [number("n", 9)], **double)
+    same_in_double(load(path)().numpy(), np.sin(np.pi * np.arange(9) / 9) ** 2)
+
+
+def test_interpolation_keeps_double_precision(tmp_path):
+    x = drawn(1, 2, 5, 7)
+    got = in_double(
+        tmp_path, "Resize", x[:, :, 0], np.zeros(0), np.array([1, 1, 2], np.float32), mode="linear"
+    )
+    place = np.clip((np.arange(14) + 0.5) / 2 - 0.5, 0, 6)
+    want = np.stack([np.interp(place, np.arange(7), row) for row in x[0, :, 0]])
+    same_in_double(got[0], want)
+
+    # A grid at the pixels, moved by less than f32 resolves.
+    step = 1e-9
+    rows, columns = np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-1, 1, 7), indexing="ij")
+    grid = np.stack([columns * (1 - step), rows], -1)[None]
+    got = in_double(tmp_path, "GridSample", x, grid, align_corners=1)
+    place = (grid[0, 0, :, 0] + 1) * 3
+    want = np.stack([[np.interp(place, np.arange(7), row) for row in image] for image in x[0]])
+    same_in_double(got[0], want)
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+@pytest.mark.parametrize("samples", [0, 2])
+def test_regions_keep_double_precision(mode, samples, tmp_path):
+    regions, image = np.array([[0.3, 0.2, 4.1, 3.7], [1.1, 0.4, 5.6, 4.9]]), np.array([1, 0])
+    sizes = {"output_height": 2, "output_width": 3, "sampling_ratio": samples, "mode": mode}
+    rows, columns = np.arange(6.0)[:, None], np.arange(7.0)
+    planes = np.stack([rows + columns / 3, 1 - columns / 7 + 0 * rows, rows / 3 + 0 * columns])
+    x = np.stack([planes, planes * 1.1])
+    got = in_double(tmp_path, "RoiAlign", x, regions, image, **sizes)
+    assert (got != got.astype(np.float32)).any()
+    if mode == "max":
+        return
+    # The mean of a linear function is its value in the middle of the cell.
+    first, extent = regions[:, :2] - 0.5, regions[:, 2:] - regions[:, :2]
+    columns = first[:, None, 0] + extent[:, None, 0] * (np.arange(3) + 0.5) / 3
+    rows = first[:, None, 1] + extent[:, None, 1] * (np.arange(2) + 0.5) / 2
+    rows, columns = rows[:, :, None], columns[:, None, :]
+    want = np.stack([rows + columns / 3, 1 - columns / 7 + 0 * rows, rows / 3 + 0 * columns], 1)
+    same_in_double(got, want * np.array([1.1, 1])[:, None, None, None])
+
+
+def test_grids_and_norms_keep_double_precision(tmp_path):
+    matrix = drawn(1, 2, 3)
+    got = in_double(tmp_path, "AffineGrid", matrix, constants=[np.array([1, 1, 3, 4])])
+    places = np.stack(
+        [
+            *np.meshgrid((np.arange(4) * 2 + 1) / 4 - 1, (np.arange(3) * 2 + 1) / 3 - 1),
+            np.ones((3, 4)),
+        ],
+        -1,
+    )
+    same_in_double(got[0], places @ matrix[0].T)
+
+    x, scale = drawn(3, 5), drawn(5)
+    got = in_double(tmp_path, "RMSNormalization", x, scale, opset=23)
+    epsilon = float(np.float32(1e-5))
+    same_in_double(got, x / np.sqrt((x * x).mean(1, keepdims=True) + epsilon) * scale)

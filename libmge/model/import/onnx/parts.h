@@ -7,6 +7,7 @@
 #include "libmge/model/import/onnx/operators.h"
 #include "libmge/model/import/onnx/shapes/extents.h"
 #include "libmge/model/import/onnx/wire/weights.h"
+#include "libmge/ops/reduce/reduce.h"
 
 namespace mge::onnx {
 
@@ -70,6 +71,13 @@ Tensors import_average_pool(const Site& site);
 
 // recurrent.cpp
 Tensors import_lstm(const Site& site);
+
+// reduction.cpp
+// Each of the axes that may be empty in a run gets an element, which loses against any other.
+Tensor with_loser(const Tensor& x, const IntList& axes, double loser);
+// Axes that are empty in a run give the least, or the largest, number of the dtype.
+Tensor largest_along(const Tensor& x, const ops::ReduceParams& p);
+Tensor smallest_along(const Tensor& x, const ops::ReduceParams& p);
 
 // quantised.cpp
 // x / scale, halves to the even step, plus the zero point, within the bounds of the dtype.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisations and softmax.
 
+#include <limits>
+
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -50,7 +52,7 @@ void require_channels(const Site& site) {
 // Uses the mean and the variance of the batch, which also update the running ones; versions from 14 on.
 Tensors in_training(const Site& site) {
     const Tensor& x = site.in(0);
-    Tensor wide = as_dtype(x, DType::f32);
+    Tensor wide = as_wide(x);
     double momentum = site.attributes.number("momentum", double(0.9F));
     double epsilon = site.attributes.number("epsilon", usual_epsilon);
     IntList axes;
@@ -58,11 +60,11 @@ Tensors in_training(const Site& site) {
         if (i != 1) axes.push_back(i);
     Tensor mean = ops::mean(wide, {.axes = axes, .keepdims = true}), centred = ops::sub(wide, mean);
     Tensor variance = ops::mean(ops::square(centred), {.axes = axes, .keepdims = true});
-    auto per_channel = [&](size_t i) { return with_trailing_axes(as_statistic(site.in(i)), rank_of(x) - 2); };
+    auto per_channel = [&](size_t i) { return with_trailing_axes(as_wide(site.in(i)), rank_of(x) - 2); };
     Tensor y = ops::mul(centred, ops::rsqrt(ops::add(variance, number(variance, epsilon))));
     y = ops::add(ops::mul(y, per_channel(1)), per_channel(2));
     auto moved = [&](size_t i, const Tensor& own) -> Tensor {
-        Tensor old = ops::mul(as_statistic(site.in(i)), number(own, momentum));
+        Tensor old = ops::mul(as_wide(site.in(i)), number(own, momentum));
         Tensor now = ops::mul(ops::remove_axis(own, {.axes = axes}), number(own, 1 - momentum));
         return as_dtype(ops::add(old, now), site.in(i).dtype());
     };
@@ -152,8 +154,7 @@ Tensors import_rms_norm(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", -1), rank_of(x));
     site.attributes.integer("stash_type", 1);
-    Tensor wide =
-        by_root_mean_square(as_dtype(x, DType::f32), axis, site.attributes.number("epsilon", usual_epsilon));
+    Tensor wide = by_root_mean_square(as_wide(x), axis, site.attributes.number("epsilon", usual_epsilon));
     return {ops::mul(as_dtype(wide, x.dtype()), site.in(1))};
 }
 
@@ -182,7 +183,8 @@ Tensors import_log_softmax(const Site& site) {
 // 1 at the first of the largest.
 Tensors import_hardmax(const Site& site) {
     return over_axis(site, [](auto& x, int axis) {
-        Tensor largest = ops::argmax(x, {.axis = axis, .keepdims = true});
+        Tensor some = with_loser(x, {axis}, -std::numeric_limits<double>::infinity());
+        Tensor largest = ops::argmax(some, {.axis = axis, .keepdims = true});
         Tensor places = with_trailing_axes(count_up(extent_of(x, axis), DType::i32), rank_of(x) - 1 - axis);
         return as_dtype(ops::equal(largest, places), x.dtype());
     });

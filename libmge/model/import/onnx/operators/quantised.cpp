@@ -15,7 +15,6 @@
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
-#include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/tensor/narrow.h"
 
@@ -118,11 +117,8 @@ Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType 
 Tensors import_dynamic_quantize_linear(const Site& site) {
     const Tensor& x = site.in(0);
     Tensor none = number(x, 0);
-    // Only a run knows whether there are elements.
-    Tensor some = x;
-    if (!x.shape().is_known() || x.shape().numel() == 0)
-        some = ops::pad(ops::reshape(x, {.shape = {-1}}), {.before = {0}, .after = {1}});
-    Tensor highest = ops::maximum(ops::max(some), none), lowest = ops::minimum(ops::min(some), none);
+    Tensor highest = ops::maximum(largest_along(x, {}), none);
+    Tensor lowest = ops::minimum(smallest_along(x, {}), none);
     Tensor span = ops::sub(highest, lowest), all = number(x, 255);
     // For a tensor of zeros the step is 1.
     Tensor scale = ops::div(ops::where(ops::equal(span, none), all, span), all);

@@ -129,12 +129,12 @@ Tensors import_dropout(const Site& site) {
     site.attributes.integers("consumed_inputs");
     if (is_known_inference(site)) return undropped(site);
     const Tensor& x = site.in(0);
-    Tensor ratio = site.has(1) ? as_float(as_scalar(site.in(1))) : real(stated);
+    Tensor ratio = site.has(1) ? as_wide(as_scalar(site.in(1))) : real(stated);
     Tensor drawn = drawn_between(state_of_seed(seed), target_like(x), 0, 1);
     Tensor is_inference = ops::logical_not(as_scalar(site.in(2)));
     Tensor is_kept = ops::logical_or(ops::greater_equal(drawn, ratio), is_inference);
     Tensor kept_part = ops::where(is_inference, real(1), ops::sub(real(1), ratio));
-    Tensor y = ops::div(as_float(x), kept_part);
+    Tensor y = ops::div(as_wide(x), kept_part);
     return {ops::where(is_kept, as_dtype(y, x.dtype()), number(x, 0)), is_kept};
 }
 

@@ -4,6 +4,7 @@
 #include "libmge/ops/reduce/reduce.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "libmge/model/import/onnx/shapes/late_values.h"
@@ -26,16 +27,16 @@ Tensor prod(const Tensor& x, const ops::ReduceParams& p) { return ops::prod(x, p
 // Integers lose their fraction.
 Tensor mean(const Tensor& x, const ops::ReduceParams& p) { return as_dtype(ops::mean(x, p), x.dtype()); }
 
-// An axis that may be empty gets an element that loses against any other.
-Tensor with_loser(const Tensor& x, const ops::ReduceParams& p, double loser) {
-    bool may_be_empty = !x.shape().is_known() || x.shape().numel() == 0;
-    if (!may_be_empty) return x;
-    IntList after(size_t(find_rank(x).value_or(0)), 0);
-    // A result of late_reduced() has an unknown shape: its last axis is reduced.
-    if (after.empty() && !p.axes.empty()) after.resize(size_t(p.axes.back()) + 1, 0);
-    for (size_t i = 0; i < after.size(); ++i)
-        if (p.axes.empty() || std::ranges::count(p.axes, int64_t(i))) after[i] = 1;
-    return ops::pad(x, {.before = IntList(after.size(), 0), .after = after, .value = loser});
+bool has_elements(const Tensor& x, int64_t axis) { return find_extent(x, int(axis)).value_or(0) > 0; }
+
+// Axes that have elements in every run are reduced first, so that little is copied.
+template <const auto& f>
+Tensor extreme(Tensor x, const ops::ReduceParams& p, double loser) {
+    IntList axes = p.axes.empty() ? all_axes(rank_of(x)) : p.axes, sure;
+    std::ranges::copy_if(axes, std::back_inserter(sure), [&](int64_t axis) { return has_elements(x, axis); });
+    if (sure.size() == axes.size()) return f(x, p);
+    if (!sure.empty()) x = f(x, {sure, true});
+    return f(with_loser(x, axes, loser), p);
 }
 
 struct Losers {
@@ -48,18 +49,6 @@ Losers losers_of(DType dtype) {
     return {range.least, range.most};
 }
 
-// For bool: whether any, or all, are true.
-Tensor max(const Tensor& x, const ops::ReduceParams& p) {
-    if (x.dtype() == DType::boolean) return as_dtype(max(as_dtype(x, DType::u8), p), DType::boolean);
-    return ops::max(with_loser(x, p, losers_of(x.dtype()).of_max), p);
-}
-Tensor min(const Tensor& x, const ops::ReduceParams& p) {
-    if (x.dtype() == DType::boolean) return as_dtype(min(as_dtype(x, DType::u8), p), DType::boolean);
-    // Their largest number is not a double.
-    if (x.dtype() == DType::i64 || x.dtype() == DType::u64)
-        return ops::bitwise_not(max(ops::bitwise_not(x), p));
-    return ops::min(with_loser(x, p, losers_of(x.dtype()).of_min), p);
-}
 Tensor l1(const Tensor& x, const ops::ReduceParams& p) { return ops::sum(ops::abs(x), p); }
 Tensor sum_square(const Tensor& x, const ops::ReduceParams& p) { return ops::sum(ops::mul(x, x), p); }
 Tensor l2(const Tensor& x, const ops::ReduceParams& p) {
@@ -74,7 +63,7 @@ Tensor log_sum(const Tensor& x, const ops::ReduceParams& p) {
 // The maximum is subtracted first, so that nothing overflows; an infinite one is not.
 Tensor log_sum_exp(const Tensor& x, const ops::ReduceParams& p) {
     if (!is_float(x.dtype())) return as_dtype(log_sum_exp(as_dtype(x, DType::f64), p), x.dtype());
-    Tensor largest = max(x, {.axes = p.axes, .keepdims = true});
+    Tensor largest = largest_along(x, {.axes = p.axes, .keepdims = true});
     Tensor shift = ops::where(ops::isinf(largest), number(x, 0), largest);
     Tensor sum = ops::log(ops::sum(ops::exp(ops::sub(x, shift)), p));
     Tensor back = p.keepdims       ? shift
@@ -106,8 +95,8 @@ Tensors reduced(const Site& site, Reduce reduce) {
 Tensors import_reduce_sum(const Site& site) { return reduced(site, sum); }
 Tensors import_reduce_prod(const Site& site) { return reduced(site, prod); }
 Tensors import_reduce_mean(const Site& site) { return reduced(site, mean); }
-Tensors import_reduce_max(const Site& site) { return reduced(site, max); }
-Tensors import_reduce_min(const Site& site) { return reduced(site, min); }
+Tensors import_reduce_max(const Site& site) { return reduced(site, largest_along); }
+Tensors import_reduce_min(const Site& site) { return reduced(site, smallest_along); }
 Tensors import_reduce_l1(const Site& site) { return reduced(site, l1); }
 Tensors import_reduce_l2(const Site& site) { return reduced(site, l2); }
 Tensors import_reduce_log_sum(const Site& site) { return reduced(site, log_sum); }
@@ -115,6 +104,28 @@ Tensors import_reduce_log_sum_exp(const Site& site) { return reduced(site, log_s
 Tensors import_reduce_sum_square(const Site& site) { return reduced(site, sum_square); }
 
 }  // namespace
+
+Tensor with_loser(const Tensor& x, const IntList& axes, double loser) {
+    // A result of late_reduced() has an unknown shape: its last axis is reduced.
+    IntList none(size_t(find_rank(x).value_or(int(axes.back()) + 1)), 0), after = none;
+    for (int64_t axis : axes) after[size_t(axis)] = !has_elements(x, axis);
+    return after == none ? x : Tensor(ops::pad(x, {.before = none, .after = after, .value = loser}));
+}
+
+// For bool: whether any, or all, are true.
+Tensor largest_along(const Tensor& x, const ops::ReduceParams& p) {
+    if (x.dtype() == DType::boolean)
+        return as_dtype(largest_along(as_dtype(x, DType::u8), p), DType::boolean);
+    return extreme<ops::max>(x, p, losers_of(x.dtype()).of_max);
+}
+Tensor smallest_along(const Tensor& x, const ops::ReduceParams& p) {
+    if (x.dtype() == DType::boolean)
+        return as_dtype(smallest_along(as_dtype(x, DType::u8), p), DType::boolean);
+    // Their largest number is not a double.
+    if (x.dtype() == DType::i64 || x.dtype() == DType::u64)
+        return ops::bitwise_not(largest_along(ops::bitwise_not(x), p));
+    return extreme<ops::min>(x, p, losers_of(x.dtype()).of_min);
+}
 
 ImportRows reduction_rows() {
     static constexpr ImportRow rows[] = {

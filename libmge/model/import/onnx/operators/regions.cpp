@@ -20,6 +20,7 @@
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
@@ -82,7 +83,7 @@ Samples samples_of(const Tensor& x, int axis, const Tensor& from, const Tensor& 
     if (!cells.is_half_pixel) length = ops::maximum(length, real(1));
     if (cells.samples) {
         Tensor step = ops::div(length, real(double(cells.count * cells.samples)));
-        Tensor number = ops::add(count_up(cells.count * cells.samples, DType::f32), real(0.5));
+        Tensor number = ops::add(count_up(cells.count * cells.samples, from.dtype()), real(0.5));
         s.place = ops::add(first, ops::mul(number, step));
     } else {
         Tensor cell = ops::div(length, real(double(cells.count)));
@@ -107,7 +108,7 @@ Tensor reduced_cells(const Tensor& values, const Samples& rows, const Samples& c
     Tensor is_one = ops::logical_and(ops::add_axis(rows.is_one, {.axes = {1, 3}}),
                                      ops::add_axis(columns.is_one, {.axes = {1, 2}}));
     double none = is_max ? -std::numeric_limits<double>::infinity() : 0;
-    Tensor parts = ops::where(is_one, values, real(none));
+    Tensor parts = ops::where(is_one, values, number(values, none));
     Tensor extents = as_dtype(ops::shape_of(values), DType::i64);
     auto cells = [&](int axis, const Samples& s) -> Tensor {
         return ops::floor_div(cut(extents, 0, axis, axis + 1), s.most);
@@ -119,11 +120,39 @@ Tensor reduced_cells(const Tensor& values, const Samples& rows, const Samples& c
     Tensor count = ops::mul(rows.own, columns.own);
     Tensor own = ops::add_axis(ops::maximum(count, real(1)), {.axes = {2, 3}});
     if (!is_max) return ops::div(parts, own);
-    return ops::where(ops::add_axis(ops::greater(count, real(0)), {.axes = {2, 3}}), parts, real(0));
+    return ops::where(ops::add_axis(ops::greater(count, real(0)), {.axes = {2, 3}}), parts, number(parts, 0));
 }
 
-// The largest of the four pixels around a sample times their weights.
-Tensor largest_part(const Tensor& x, const Samples& y_axis, const Samples& x_axis, const Tensor& image) {
+// The pixels at integer positions. Remap has no f64.
+Tensor pixels_at(const Tensor& x, const Tensor& rows, const Tensor& columns, const Tensor& image) {
+    if (x.dtype() != DType::f64)
+        return ops::remap(x, as_map(rows, columns), image, {.interpolation = ops::Interpolation::nearest});
+    auto inside = [&](const Tensor& place, int axis) {
+        Tensor extent = as_dtype(ops::shape_of(x, {.axis = axis}), place.dtype());
+        return as_index(ops::minimum(place, ops::sub(extent, real(1))));
+    };
+    Tensor pixels = ops::transpose(x, {.pattern = {0, 2, 3, 1}});
+    Tensor found =
+        ops::take({pixels, as_column(image, 2), inside(rows, 2), inside(columns, 3)}, {.axes = {0, 1, 2}});
+    return ops::transpose(found, {.pattern = {0, 3, 1, 2}});
+}
+
+// The mean, or the largest, of the samples (R, C, rows, columns) of each cell. Pooling has no f64.
+Tensor pooled(const Tensor& values, int64_t samples, bool is_max) {
+    ops::Pair window{samples, samples};
+    if (values.dtype() != DType::f64)
+        return is_max ? ops::max_pool2d(values, {.kernel = window, .stride = window})
+                      : ops::avg_pool2d(values, {.kernel = window, .stride = window});
+    Tensor extents = as_dtype(ops::shape_of(values), DType::i64), own = vector_of({samples});
+    auto cells = [&](int axis) -> Tensor { return ops::floor_div(cut(extents, 0, axis, axis + 1), own); };
+    Tensor target = ops::concat({cut(extents, 0, 0, 2), cells(2), own, cells(3), own}, {.axis = 0});
+    Tensor parts = ops::reshape(values, target);
+    return is_max ? ops::max(parts, {.axes = {3, 5}}) : ops::mean(parts, {.axes = {3, 5}});
+}
+
+// The sum, or the largest, of the four pixels around a sample times their weights.
+Tensor of_four_pixels(const Tensor& x, const Samples& y_axis, const Samples& x_axis, const Tensor& image,
+                      bool is_max) {
     Tensor result;
     for (int corner = 0; corner < 4; ++corner) {
         Tensor places[2], weights[2];
@@ -134,10 +163,9 @@ Tensor largest_part(const Tensor& x, const Samples& y_axis, const Samples& x_axi
             places[i] = is_high ? Tensor(ops::add(low, real(1))) : low;
             weights[i] = is_high ? rest : Tensor(ops::sub(real(1), rest));
         }
-        Tensor pixel = ops::remap(x, as_map(places[0], places[1]), image,
-                                  {.interpolation = ops::Interpolation::nearest});
+        Tensor pixel = pixels_at(x, places[0], places[1], image);
         Tensor part = ops::mul(pixel, ops::add_axis(ops::mul(weights[0], weights[1]), {.axes = {1}}));
-        result = result ? larger(result, part) : part;
+        result = !result ? part : is_max ? larger(result, part) : Tensor(ops::add(result, part));
     }
     return result;
 }
@@ -208,11 +236,12 @@ Tensors import_affine_grid(const Site& site) {
     int axes = length_of(size, "a size") - 2;
     if (axes < 2 || axes > 3) invalid("its size has ", counted(axes + 2, "number"), ", expected 4 or 5");
     bool aligns_corners = site.attributes.integer("align_corners", 0);
+    const DType dtype = wide(matrices.dtype());
     Tensors places;
     // The last axis is the first number of a place.
     for (int i = axes - 1; i >= 0; --i) {
-        Tensor extent = each_of(size, i + 2), length = as_float(extent);
-        Tensor count = count_up(extent, DType::f32), place;
+        Tensor extent = each_of(size, i + 2), length = as_dtype(extent, dtype);
+        Tensor count = count_up(extent, dtype), place;
         if (aligns_corners)
             place =
                 ops::sub(ops::mul(count, ops::div(real(2), ops::maximum(ops::sub(length, real(1)), real(1)))),
@@ -221,13 +250,13 @@ Tensors import_affine_grid(const Site& site) {
             place = ops::sub(ops::div(ops::add(ops::mul(count, real(2)), real(1)), length), real(1));
         places.push_back(as_column(place, axes - 1 - i));
     }
-    Tensor none = real(0), rows;
+    Tensor none = real(0, dtype);
     for (auto& place : places) none = ops::mul(ops::add(none, place), real(0));
     places.push_back(real(1));
     Tensors columns;
     for (auto& place : places) columns.push_back(ops::reshape(ops::add(place, none), {.shape = {-1, 1}}));
     Tensor all = ops::concat(TensorList(columns), {.axis = 1});
-    Tensor moved = ops::matmul(all, as_float(matrices), {.transpose_b = true});
+    Tensor moved = ops::matmul(all, as_wide(matrices), {.transpose_b = true});
     Tensor target = ops::concat({as_dtype(cut(size, 0, 0, 1), DType::i64),
                                  as_dtype(cut(size, 0, 2, axes + 2), DType::i64), vector_of({axes})},
                                 {.axis = 0});
@@ -244,7 +273,7 @@ Tensors import_max_roi_pool(const Site& site) {
 
 // Cells of regions (R, 4: x1, y1, x2, y2), each the mean or the largest of samples between pixels.
 Tensors import_roi_align(const Site& site) {
-    Tensor x = as_float(site.in(0)), regions = as_float(site.in(1)), image = as_index(site.in(2));
+    Tensor x = as_wide(site.in(0)), regions = as_dtype(site.in(1), x.dtype()), image = as_index(site.in(2));
     std::string mode = site.attributes.word("mode", "avg");
     std::string how = site.attributes.word("coordinate_transformation_mode",
                                            site.opset < 16 ? "output_half_pixel" : "half_pixel");
@@ -262,17 +291,12 @@ Tensors import_roi_align(const Site& site) {
     Samples columns = samples_of(x, 3, corner(0), corner(2), cells);
     for (auto* t : {&rows.place, &rows.is_inside}) *t = ops::add_axis(*t, {.axes = {2}});
     for (auto* t : {&columns.place, &columns.is_inside}) *t = ops::add_axis(*t, {.axes = {1}});
-    Tensor values = mode == "max" ? largest_part(x, rows, columns, image)
-                                  : Tensor(ops::remap(x, as_map(rows.place, columns.place), image));
+    const bool is_max = mode == "max", is_fused = !is_max && x.dtype() == DType::f32;
+    Tensor values = is_fused ? Tensor(ops::remap(x, as_map(rows.place, columns.place), image))
+                             : of_four_pixels(x, rows, columns, image, is_max);
     Tensor counts = ops::add_axis(ops::logical_and(rows.is_inside, columns.is_inside), {.axes = {1}});
-    values = ops::where(counts, values, real(0));
-    if (!samples) {
-        Tensor y = reduced_cells(values, rows, columns, mode == "max");
-        return {as_dtype(y, site.in(0).dtype())};
-    }
-    ops::Pair window{samples, samples};
-    Tensor y = mode == "max" ? ops::max_pool2d(values, {.kernel = window, .stride = window})
-                             : ops::avg_pool2d(values, {.kernel = window, .stride = window});
+    values = ops::where(counts, values, number(values, 0));
+    Tensor y = samples ? pooled(values, samples, is_max) : reduced_cells(values, rows, columns, is_max);
     return {as_dtype(y, site.in(0).dtype())};
 }
 

@@ -32,7 +32,8 @@ struct Style {
     bool smooths = false;
 };
 
-// One axis of the old and the new image; the tensors are f32, of rank 0 or one number per new element.
+// One axis of the old and the new image; the tensors are f32, or f64 for images of f64 that are interpolated,
+// of rank 0 or one number per new element.
 struct Axis {
     int axis;
     int trailing;  // axes behind it
@@ -77,7 +78,7 @@ Tensor places(const Axis& a, const std::string& how) {
     unsupported("coordinate_transformation_mode '", how, "'");
 }
 
-// `places` are f32 or i64.
+// `places` are real or i64.
 Tensor elements(const Tensor& x, const Axis& a, const Tensor& places) {
     Tensor last = ops::sub(as_dtype(a.have, places.dtype()), number(places, 1));
     Tensor inside = ops::minimum(ops::maximum(places, number(places, 0)), last);
@@ -149,12 +150,13 @@ Tensor linear(const Tensor& x, const Axis& a, const Style& style) {
 
 // Keys' polynomials of the distance.
 Tensor weight_below_one(const Tensor& d, double k) {  // ((k + 2) d - (k + 3)) d^2 + 1
-    Tensor inner = ops::sub(ops::mul(d, real(k + 2)), real(k + 3));
+    Tensor inner = ops::sub(ops::mul(d, number(d, k + 2)), number(d, k + 3));
     return ops::add(ops::mul(ops::mul(inner, d), d), real(1));
 }
 Tensor weight_below_two(const Tensor& d, double k) {  // ((k d - 5 k) d + 8 k) d - 4 k
-    Tensor inner = ops::add(ops::mul(ops::sub(ops::mul(d, real(k)), real(5 * k)), d), real(8 * k));
-    return ops::sub(ops::mul(inner, d), real(4 * k));
+    auto times = [&](double factor) { return number(d, factor * k); };
+    Tensor inner = ops::add(ops::mul(ops::sub(ops::mul(d, times(1)), times(5)), d), times(8));
+    return ops::sub(ops::mul(inner, d), times(4));
 }
 
 // 0 for places outside of the old image.
@@ -236,7 +238,7 @@ void check(const Request& request) {
     require_equal(ops::where(is_good, scales, real(1)), scales, "a scale must be above 0");
 }
 
-Axis axis_of(const Tensor& x, const Request& request, size_t i, int axis) {
+Axis axis_of(const Tensor& x, const Request& request, size_t i, int axis, DType dtype) {
     auto at = int64_t(i);
     Axis a{.axis = axis, .trailing = rank_of(x) - 1 - axis};
     a.have = as_float(as_scalar(ops::shape_of(x, {.axis = axis})));
@@ -247,6 +249,9 @@ Axis axis_of(const Tensor& x, const Request& request, size_t i, int axis) {
     Tensor count = ops::reshape(as_dtype(a.want, DType::i64), {.shape = {1}});
     a.count = as_float(count_up(count, DType::i32));
     if (request.scales) a.is_ratio = ops::equal(a.scale, ops::div(a.want, a.have));
+    // The new size follows from f32, as in ONNX Runtime.
+    for (Tensor* t : {&a.have, &a.scale, &a.length, &a.want, &a.count}) *t = as_dtype(*t, dtype);
+    if (!request.scales) a.scale = ops::div(a.want, a.have);
     if (request.part_of_interest) {
         a.begin = as_float(element(request.part_of_interest, 0, at));
         a.end = as_float(element(request.part_of_interest, 0, at + int64_t(request.axes.size())));
@@ -294,13 +299,14 @@ Tensor in_new_size(const Site& site, const Request& request, const Style& style)
     bool makes_integers = !moves_only && !is_float(x.dtype()), rounds = makes_integers && style.smooths;
     if (makes_integers && !is_int(x.dtype()))
         unsupported("a resize of ", x.dtype(), " in the mode '", style.mode, "'");
-    if (!moves_only) y = as_float(y);
+    if (!moves_only) y = as_wide(y);
+    const DType dtype = moves_only ? DType::f32 : y.dtype();
     for (size_t i = 0; i < request.axes.size(); ++i) {
         size_t at = rounds ? request.axes.size() - 1 - i : i;
         auto axis = int(request.axes[at]);
         // The shape of y is unknown if one of its sizes is known only at run time.
         if (stays(site, request, at, axis)) continue;
-        y = resized(y, axis_of(x, request, at, axis), style);
+        y = resized(y, axis_of(x, request, at, axis, dtype), style);
         if (rounds) y = within_range(ops::floor(ops::add(y, real(0.5))), x.dtype());
     }
     return as_dtype(makes_integers ? within_range(y, x.dtype()) : y, x.dtype());

@@ -34,7 +34,7 @@ struct Complex {
 
 // The cosines and sines of 2 pi k n / length: rows n, as many columns k. Full turns are removed first, and
 // sines are computed only up to a quarter turn, so that exact zeros are exact.
-Complex angles(const Tensor& rows, const Tensor& columns, const Tensor& length) {
+Complex angles(const Tensor& rows, const Tensor& columns, const Tensor& length, DType dtype) {
     Tensor n = ops::add_axis(count_up(rows, DType::i64), {.axes = {1}}), two = whole(2);
     Tensor turns = ops::mod(ops::mul(n, count_up(columns, DType::i64)), length);
     // In half turns of `length` parts; the second half has a negative sine.
@@ -43,9 +43,9 @@ Complex angles(const Tensor& rows, const Tensor& columns, const Tensor& length) 
     // The distance to the quarter turn, below 0 behind it.
     Tensor quarter = ops::sub(length, ops::mul(way, two));
     Tensor short_way = ops::minimum(way, ops::sub(length, way));
-    Tensor unit = ops::div(real(pi), as_float(length));
-    Tensor cosine = ops::sin(ops::mul(as_float(quarter), ops::mul(unit, real(0.5))));
-    Tensor sine = ops::sin(ops::mul(as_float(short_way), unit));
+    Tensor unit = ops::div(real(pi, dtype), as_dtype(length, dtype));
+    Tensor cosine = ops::sin(ops::mul(as_dtype(quarter, dtype), ops::mul(unit, real(0.5, dtype))));
+    Tensor sine = ops::sin(ops::mul(as_dtype(short_way, dtype), unit));
     return {cosine, ops::where(is_behind, ops::neg(sine), sine)};
 }
 
@@ -62,8 +62,9 @@ Tensor half_of(const Tensor& length) { return ops::add(ops::floor_div(length, wh
 Tensor real_of_half(const Complex& half, const Tensor& length) {
     Tensor count = half_of(length), k = count_up(count, DType::i64);
     Tensor is_alone = ops::logical_or(ops::equal(k, whole(0)), ops::equal(ops::mul(k, whole(2)), length));
-    Tensor weight = ops::where(is_alone, real(1), real(2));
-    Complex matrix = angles(count, length, length);
+    const DType dtype = half.re.dtype();
+    Tensor weight = ops::where(is_alone, real(1, dtype), real(2, dtype));
+    Complex matrix = angles(count, length, length, dtype);
     Tensor re = ops::matmul(ops::mul(half.re, weight), matrix.re);
     return half.im ? Tensor(ops::sub(re, ops::matmul(ops::mul(half.im, weight), matrix.im))) : re;
 }
@@ -79,11 +80,12 @@ struct Transform {
 
 // Along the last axis, which has `length` elements of real and perhaps imaginary parts.
 Tensor fourier(const Complex& x, const Tensor& length, const Transform& kind) {
-    Tensor scale = ops::div(real(1), as_float(length));
+    const DType dtype = x.re.dtype();
+    Tensor scale = ops::div(real(1, dtype), as_dtype(length, dtype));
     if (kind.is_inverse && kind.is_onesided)
         return ops::add_axis(ops::mul(real_of_half(x, length), scale), {.axes = {-1}});
     Tensor columns = kind.is_onesided ? half_of(length) : length;
-    Complex matrix = angles(length, columns, length);
+    Complex matrix = angles(length, columns, length, dtype);
     if (!kind.is_inverse) return together(transformed(x, matrix));
     Complex y = transformed(x, {matrix.re, ops::neg(matrix.im)});
     return together({ops::mul(y.re, scale), ops::mul(y.im, scale)});
@@ -108,10 +110,12 @@ DType output_dtype(const Site& site) {
 Tensors cosine_window(const Site& site, double a, double b, double c) {
     Tensor size = as_extent(site.in(0));
     Tensor period = site.attributes.integer("periodic", 1) ? size : Tensor(ops::sub(size, whole(1)));
-    Tensor turn = ops::mul(count_up(size, DType::f32), ops::div(real(2 * pi), as_float(period)));
-    Tensor y = ops::sub(real(a), ops::mul(ops::cos(turn), real(b)));
-    if (c != 0) y = ops::add(y, ops::mul(ops::cos(ops::mul(turn, real(2))), real(c)));
-    return {as_dtype(y, output_dtype(site))};
+    const DType made = output_dtype(site), dtype = wide(made);
+    auto number = [&](double value) { return real(value, dtype); };
+    Tensor turn = ops::mul(count_up(size, dtype), ops::div(number(2 * pi), as_dtype(period, dtype)));
+    Tensor y = ops::sub(number(a), ops::mul(ops::cos(turn), number(b)));
+    if (c != 0) y = ops::add(y, ops::mul(ops::cos(ops::mul(turn, number(2))), number(c)));
+    return {as_dtype(y, made)};
 }
 
 // Mel is 2595 log10(1 + hertz / 700).
@@ -144,9 +148,9 @@ Tensors import_dft(const Site& site) {
     Tensor length = site.has(1) ? as_extent(site.in(1)) : own;
     Tensor count = halves ? half_of(length) : length;
     auto part = [&](int64_t i) {
-        Tensor t = ops::transpose(as_float(element(rows, 3, i)), {.pattern = {0, 2, 1}});
+        Tensor t = ops::transpose(as_wide(element(rows, 3, i)), {.pattern = {0, 2, 1}});
         Stretch stretch{2, 0, have, 0, count};
-        return site.has(1) ? stretch_of(t, stretch, Outside::value, real(0)) : t;
+        return site.has(1) ? stretch_of(t, stretch, Outside::value, real(0, t.dtype())) : t;
     };
     Tensor y = fourier({part(0), parts == 2 ? part(1) : Tensor()}, length, kind);
     Tensor made = kind.is_onesided && !kind.is_inverse ? half_of(length) : length;
@@ -172,8 +176,8 @@ Tensors import_stft(const Site& site) {
     Tensor place = as_index(ops::add(first, count_up(length, DType::i64)));
     int64_t parts = has_parts ? part_count(x) : 1;
     auto part = [&](int64_t i) -> Tensor {
-        Tensor taken = ops::take({as_float(has_parts ? element(x, 2, i) : x), place}, {.axes = {1}});
-        return window ? Tensor(ops::mul(taken, as_float(window))) : taken;
+        Tensor taken = ops::take({as_wide(has_parts ? element(x, 2, i) : x), place}, {.axes = {1}});
+        return window ? Tensor(ops::mul(taken, as_dtype(window, taken.dtype()))) : taken;
     };
     Transform kind{false, bool(site.attributes.integer("onesided", 1))};
     Complex framed{part(0), parts == 2 ? part(1) : Tensor()};
@@ -200,16 +204,18 @@ Tensors import_mel_weight_matrix(const Site& site) {
         return stretch_of(bin, stretch, Outside::edge, {});
     };
     Tensor left = from(0), centre = from(1), right = from(2);
-    Tensor row = as_column(count_up(half_of(length), DType::f32), 1);
+    const DType made = output_dtype(site), dtype = wide(made);
+    Tensor row = as_column(count_up(half_of(length), dtype), 1);
     auto slope = [&](const Tensor& a, const Tensor& b) {
-        return ops::div(ops::sub(row, a), ops::where(ops::equal(a, b), real(1), ops::sub(b, a)));
+        Tensor width = ops::where(ops::equal(a, b), real(1), ops::sub(b, a));
+        return ops::div(ops::sub(row, a), as_dtype(width, dtype));
     };
     Tensor is_rising = ops::logical_and(ops::greater_equal(row, left), ops::less_equal(row, centre));
     Tensor is_falling = ops::logical_and(ops::greater_equal(row, centre), ops::less(row, right));
-    Tensor rising = ops::where(ops::equal(left, centre), real(1), slope(left, centre));
-    Tensor y = ops::where(is_rising, rising, real(0));
+    Tensor rising = ops::where(ops::equal(left, centre), real(1, dtype), slope(left, centre));
+    Tensor y = ops::where(is_rising, rising, real(0, dtype));
     y = ops::where(is_falling, slope(right, centre), y);
-    return {as_dtype(y, output_dtype(site))};
+    return {as_dtype(y, made)};
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 // The ends are the centres of the outermost pixels, or their outer edges.
 Tensor in_pixels(const Tensor& place, const Tensor& x, int axis, bool aligns_corners) {
-    Tensor extent = as_dtype(ops::shape_of(x, {.axis = axis}), DType::f32);
+    Tensor extent = as_dtype(ops::shape_of(x, {.axis = axis}), place.dtype());
     Tensor half = ops::mul(ops::add(place, real(1)), real(0.5));
     if (aligns_corners) return ops::mul(half, ops::sub(extent, real(1)));
     return ops::sub(ops::mul(half, extent), real(0.5));
@@ -41,7 +41,7 @@ struct Rows {
 Rows rows_of(const Tensor& x) {
     Rows rows;
     Tensor flat = ops::flatten(x, {.start = 2, .end = -1});
-    rows.values = ops::transpose(as_dtype(flat, DType::f32), {.pattern = {0, 2, 1}});
+    rows.values = ops::transpose(as_wide(flat), {.pattern = {0, 2, 1}});
     rows.batch = as_column(count_up(extent_of(x, 0), DType::i32), rank_of(x) - 2);
     for (int i = 2; i < rank_of(x); ++i) {
         Tensor extent = ops::reshape(ops::shape_of(x, {.axis = i}), {.shape = {}});
@@ -160,10 +160,12 @@ Tensors import_grid_sample(const Site& site) {
     if (mode != "linear" && mode != "nearest" && mode != "cubic") unsupported("the mode '", mode, "'");
     if (warp.border != "zeros" && warp.border != "border" && warp.border != "reflection")
         unsupported("the border '", warp.border, "'");
+    const DType dtype = wide(x.dtype());
     // The last axis is the first number of a place.
     auto along = [&](int axis) {
         int64_t i = axes + 1 - axis;
-        return in_pixels(cut(grid, axes + 1, i, i + 1), x, axis, warp.aligns_corners);
+        Tensor place = as_dtype(cut(grid, axes + 1, i, i + 1), dtype);
+        return in_pixels(place, x, axis, warp.aligns_corners);
     };
     if (axes == 2 && mode == "linear" && warp.border != "reflection" && x.dtype() == DType::f32) {
         Tensor map = ops::concat({along(3), along(2)}, {.axis = 3});
@@ -173,7 +175,7 @@ Tensors import_grid_sample(const Site& site) {
     Rows rows = rows_of(x);
     std::vector<std::vector<Tap>> taps;
     for (int i = 0; i < axes; ++i) {
-        Tensor place = as_dtype(ops::remove_axis(along(i + 2), {.axes = {axes + 1}}), DType::f32);
+        Tensor place = ops::remove_axis(along(i + 2), {.axes = {axes + 1}});
         if (mode == "nearest") place = ops::round_to_even(place);
         taps.push_back(taps_of(moved_inside(place, rows.extents[size_t(i)], warp), mode));
     }

@@ -52,7 +52,7 @@ Tensor number(const Tensor& like, double value) {
 }
 
 Tensor whole(int64_t value) { return scalar_tensor(double(value), DType::i64, host_device); }
-Tensor real(double value) { return scalar_tensor(value, DType::f32, host_device); }
+Tensor real(double value, DType dtype) { return scalar_tensor(value, dtype, host_device); }
 
 Tensor vector_of(const IntList& values) {
     return as_literal(
@@ -72,6 +72,8 @@ Tensor as_index(const Tensor& t) {
     return as_dtype(bounded, DType::i32);
 }
 Tensor as_float(const Tensor& t) { return as_dtype(t, DType::f32); }
+DType wide(DType dtype) { return dtype == DType::f64 ? dtype : DType::f32; }
+Tensor as_wide(const Tensor& t) { return as_dtype(t, wide(t.dtype())); }
 Tensor as_scalar(const Tensor& t) { return ops::reshape(t, {.shape = {}}); }
 
 IntList all_axes(int rank) {

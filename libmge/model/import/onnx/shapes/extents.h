@@ -24,7 +24,7 @@ Tensor as_literal(const Tensor& t);
 Tensor number(const Tensor& like, double value);
 // An i64 and an f32 of rank 0.
 Tensor whole(int64_t value);
-Tensor real(double value);
+Tensor real(double value, DType dtype = DType::f32);
 // A constant i64 vector.
 Tensor vector_of(const IntList& values);
 // Indices are i32, whatever the file has. An index out of the range of i32 becomes the nearest one, which no
@@ -32,6 +32,9 @@ Tensor vector_of(const IntList& values);
 Tensor as_index(const Tensor& t);
 Tensor as_dtype(const Tensor& t, DType dtype);
 Tensor as_float(const Tensor& t);
+// Operators that compute in f32 keep the digits of f64.
+DType wide(DType dtype);
+Tensor as_wide(const Tensor& t);
 // One element, without axes.
 Tensor as_scalar(const Tensor& t);
 IntList all_axes(int rank);
