@@ -191,6 +191,19 @@ def test_random_fields_return_one_field_bare(transform, prob):
     assert len(transform(prob).apply((image, 3))) == 2
 
 
+@pytest.mark.parametrize(
+    "transform",
+    [T.Resize(4), T.CenterCrop(2), T.RandomCrop(2), T.RandomResizedCrop(2)]
+    + [T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0)],
+)
+@pytest.mark.parametrize("as_tuple", [False, True])
+def test_boxes_need_the_image_that_gives_their_range(transform, as_tuple):
+    boxes = np.array([[0.0, 0.0, 1.0, 1.0]])
+    transform.order = ("boxes",)
+    with pytest.raises(ValueError, match="has no image"):
+        transform.apply((boxes,) if as_tuple else boxes)
+
+
 def test_an_order_reaches_the_transforms_of_transforms():
     boxes, image = np.array([[0.0, 0.0, 1.0, 1.0]]), np.full((2, 4, 3), 100, np.uint8)
     inner = T.Compose([T.RandomHorizontalFlip(1.0)])

@@ -73,8 +73,11 @@ class VisionTransform(Transform):
         return getattr(self, f"_apply_{key}", None)
 
     def _get_image(self, input) -> np.ndarray:
-        """The field of a sample that is its image."""
-        return input[self.order.index("image")] if isinstance(input, tuple) else input
+        """The field of a sample that is its image. Raises ValueError if the sample has none."""
+        fields = input if isinstance(input, tuple) else (input,)
+        if "image" not in self.order[: len(fields)]:
+            raise ValueError(f"[{type(self).__name__}] a sample of {self.order} has no image")
+        return fields[self.order.index("image")]
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:
         raise NotImplementedError(f"[{type(self).__name__}] there is no rule for 'image'")
