@@ -6,6 +6,7 @@ import io
 import pickle
 import subprocess
 import sys
+import warnings
 from functools import partial
 
 import numpy as np
@@ -406,6 +407,7 @@ def test_wrong_calls(call, kind, text):
 def test_the_module_is_imported_on_first_use():
     code = """
 import sys
+import warnings
 import megengine as mge
 rooms = ("megengine.quantization", "megengine.module.qat", "megengine.module.quantized")
 assert not [name for name in sys.modules if name.startswith(rooms)]
@@ -698,10 +700,20 @@ def test_integers_match_training(name):
         partial(Q.LSQ, "qint8"),
     ],
 )
-def test_the_narrow_range_of_old_programs_is_ignored(make):
-    with pytest.warns(UserWarning, match="narrow_range has no effect"):
-        module = make(narrow_range=True)
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"narrow_range": True}, "narrow_range has no effect: the dtype says the range"),
+        ({"decay": 0.5, "average": 3}, "average, decay has no effect"),
+    ],
+)
+def test_options_that_megengine_ignores_are_ignored(make, options, message):
+    with pytest.warns(UserWarning, match=message):
+        module = make(**options)
     assert (module.qmin, module.qmax) == (make().qmin, make().qmax)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert make(name="watch").name == "watch"
 
 
 @pytest.mark.parametrize("mode", [Q.QuantMode.SYMMERTIC, Q.QuantMode.ASYMMERTIC])

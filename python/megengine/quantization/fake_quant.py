@@ -18,15 +18,15 @@ from .utils import (
     create_qparams,
     fake_quant_tensor,
     lsq_forward,
+    module_options,
     quant_dtype_meta,
     tqt_forward,
-    without_narrow_range,
 )
 
 
 class _FakeQuantize(Module):
     def __init__(self, dtype: str | QuantDtypeMeta, enable: bool = True, **kwargs):
-        super().__init__(**without_narrow_range(kwargs))
+        super().__init__(**module_options(kwargs))
         self.dtype = quant_dtype_meta(dtype)
         self.qmin = self.dtype.qmin
         self.qmax = self.dtype.qmax

@@ -26,8 +26,8 @@ from .utils import (
     QParamsModuleMixin,
     QuantMode,
     create_qparams,
+    module_options,
     quant_dtype_meta,
-    without_narrow_range,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Observer(Module, QParamsModuleMixin):
     """
 
     def __init__(self, dtype: str | QuantDtypeMeta, **kwargs):
-        super().__init__(**without_narrow_range(kwargs))
+        super().__init__(**module_options(kwargs))
         self.dtype = quant_dtype_meta(dtype)
         self.qmin = self.dtype.qmin
         self.qmax = self.dtype.qmax

@@ -23,12 +23,15 @@ from ..functional.fake_quantization import (  # noqa: F401
 )
 
 
-def without_narrow_range(options: dict) -> dict:
-    """Options of a module of MegEngine, less one that it ignores."""
-    options = dict(options)
-    if options.pop("narrow_range", None) is not None:
-        warnings.warn("narrow_range has no effect: the dtype says the range", stacklevel=4)
-    return options
+def module_options(options: dict) -> dict:
+    """Options of an observer or fake quantiser that Module takes. MegEngine ignores all others, and
+    programs pass those of one class to another."""
+    ignored = sorted(set(options) - {"name"})
+    if ignored:
+        names = ", ".join(ignored)
+        hint = ": the dtype says the range" if ignored == ["narrow_range"] else ""
+        warnings.warn(f"{names} has no effect{hint}", stacklevel=4)
+    return {name: value for name, value in options.items() if name == "name"}
 
 
 class QParamsModuleMixin(ABC):
