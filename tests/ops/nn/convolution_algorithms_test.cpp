@@ -531,9 +531,14 @@ TEST(Conv2d, ComputesSmallImages) {
 // Rows of one tile and of several, borders on every side, images smaller than a window, channels that fill no
 // block.
 TEST(Conv2d, ComputesDepthwise) {
-    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured on this machine";
+    if (cpu_isa() >= Isa::avx512 && cpu_isa() != Isa::avx512_bf16)
+        GTEST_SKIP() << "not measured on this machine";
     const ConvCase cases[] = {
         {{1, 32, 14, 14}, {32, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
+        // Planes in strips, with fewer planes than threads, too.
+        {{1, 40, 57, 20}, {40, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 40}},
+        {{1, 5, 41, 6}, {5, 1, 1, 5, 5}, {.stride = {2, 2}, .padding = {2, 2}, .groups = 5}},
+        {{3, 24, 30, 8}, {24, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 24}},
         {{2, 11, 7, 19}, {11, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 11, .activation = Activation::relu}},
         {{1, 24, 15, 17},
          {24, 1, 1, 3, 3},
@@ -544,7 +549,9 @@ TEST(Conv2d, ComputesDepthwise) {
         {{3, 9, 12, 33},
          {9, 1, 1, 5, 5},
          {.stride = {2, 2}, .padding = {2, 2}, .groups = 9, .activation = Activation::silu}},
-        {{1, 8, 2, 1}, {8, 1, 1, 5, 5}, {.padding = {4, 3}, .groups = 8, .activation = Activation::sigmoid}},
+        {{1, 16, 2, 1},
+         {16, 1, 1, 5, 5},
+         {.padding = {4, 3}, .groups = 16, .activation = Activation::sigmoid}},
         {{1, 16, 9, 10}, {16, 1, 1, 3, 3}, {.padding = {0, 2}, .groups = 16, .activation = Activation::gelu}},
         {{1, 3, 5, 5},
          {3, 1, 1, 3, 3},
