@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sets of images, on small files of the published formats."""
 
+import errno
 import gzip
 import hashlib
 import json
@@ -130,6 +131,36 @@ def test_archives_do_not_leave_their_folder(tmp_path, kind):
     with pytest.raises(ValueError, match="not a file inside"):
         untar(str(tmp_path / "archive.tar"), str(tmp_path / "to"))
     assert not list((tmp_path / "to").iterdir())
+
+
+def test_unpacking_that_is_interrupted_leaves_nothing(tmp_path, monkeypatch):
+    (tmp_path / "photos/more").mkdir(parents=True)
+    for name in ("a", "b", "more/c"):
+        (tmp_path / "photos" / name).write_text(name)
+    archive, to = tmp_path / "photos.tar", tmp_path / "to"
+    with tarfile.open(archive, "w") as file:
+        file.add(tmp_path / "photos", "photos")
+    written, write = [], tarfile.TarFile.makefile
+
+    def fail(self, member, target):
+        if written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(target)
+        write(self, member, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tarfile.TarFile, "makefile", fail)
+        with pytest.raises(OSError, match="No space left"):
+            untar(str(archive), str(to))
+    assert written and not list(to.iterdir())
+    # Unpacked into a folder that has some of the files, and others.
+    (to / "photos/more").mkdir(parents=True)
+    (to / "photos/a").write_text("old")
+    (to / "photos/more/d").write_text("d")
+    untar(str(archive), str(to))
+    found = {str(p.relative_to(to)): p.read_text() for p in to.rglob("*") if p.is_file()}
+    names = ("a", "b", "more/c")
+    assert found == {f"photos/{name}": name for name in names} | {"photos/more/d": "d"}
 
 
 def test_cifar100_has_two_classes(tmp_path):

@@ -9,6 +9,7 @@ import contextlib
 import lzma
 import os
 import tarfile
+import tempfile
 import zlib
 
 import numpy as np
@@ -133,11 +134,25 @@ def _extract(path: str, to: str) -> None:
                 raise ValueError(f"{path} has more than {_MOST_ENTRIES} entries")
         # The loop above refuses all that tarfile's filters refuse.
         trusted = {"filter": "fully_trusted"} if hasattr(tarfile, "data_filter") else {}
-        archive.extractall(to, members, **trusted)
+        os.makedirs(to, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".untar-", dir=to) as folder:
+            archive.extractall(folder, members, **trusted)
+            _move_all(folder, to)
+
+
+def _move_all(folder: str, to: str) -> None:
+    """Move the contents of a folder into another one, where a new folder appears as a whole."""
+    for name in os.listdir(folder):
+        source, target = os.path.join(folder, name), os.path.join(to, name)
+        if os.path.isdir(source) and os.path.isdir(target):
+            _move_all(source, target)
+        else:
+            os.replace(source, target)
 
 
 def untar(path: str, to: str | None = None, remove: bool = False) -> None:
-    """Unpack an archive. Entries outside of the folder are refused.
+    """Unpack an archive. Entries outside of the folder are refused. After an error nothing is
+    unpacked; a new folder of the archive has its name when it is complete.
 
     Files belong to this user, without setuid bits and without write permission for others.
 
