@@ -86,6 +86,12 @@ def test_replacement_sampler_uses_its_weights():
         ReplacementSampler(TEN, weights=[1.0])
 
 
+def test_every_process_gets_its_share_of_a_tiny_data_set():
+    tiny = ArrayDataset(np.arange(2))
+    shares = [list(SequentialSampler(tiny, world_size=5, rank=rank)) for rank in range(5)]
+    assert shares == [[[0]], [[1]], [[0]], [[1]], [[0]]]
+
+
 def test_infinite_sampler_starts_again():
     endless = Infinite(SequentialSampler(TEN, 5))
     assert [next(endless)[0] for _ in range(4)] == [0, 5, 0, 5]

@@ -4,7 +4,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from itertools import count
+from itertools import count, cycle, islice
 
 import numpy as np
 
@@ -117,15 +117,14 @@ class MapSampler(Sampler):
         raise NotImplementedError(f"{type(self).__name__} does not say what it samples")
 
     def scatter(self, indices: list[int]) -> list[int]:
-        """The part of this process: padded from the front to equal shares, every n-th.
+        """The part of this process: repeated from the front to equal shares, every n-th.
 
         Example:
             >>> SequentialSampler("abcde", world_size=2, rank=1).scatter([0, 1, 2, 3, 4])
             [1, 3, 0]
         """
         total = self.num_samples * self.world_size
-        indices = indices + indices[: total - len(indices)]
-        return indices[self.rank : total : self.world_size]
+        return list(islice(cycle(indices), self.rank, total, self.world_size))
 
     def batch(self) -> Iterator[list[int]]:
         """The batches of this process.
