@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/call_op.h"
 
+#include <algorithm>
+
 #include "libmge/device/default_device.h"
+#include "libmge/eager/tape.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/wait_for.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/graph_binding.h"
@@ -154,12 +158,23 @@ PyObject* record(Interpreter& graph, const OpInfo& op, const void* params, std::
     return wrap_outputs(op, apply(op, params, operands_for_graph(inputs)));
 }
 
+// The graph of the recording may be differentiated later, unlike a tape, which follows nothing here.
+PyObject* record_constants(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    Tensors outputs = apply(op, params, inputs);
+    for (Tensor& y : outputs)
+        if (is_float(y.dtype())) y = ops::wait_for({y}, {.stops_gradient = true});
+    return wrap_outputs(op, std::move(outputs));
+}
+
 }  // namespace
 
 PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
     bool one_output = op.outputs.size() == 1 && !op.traits.variadic_outputs;
     PyObject* result;
-    if (Interpreter* graph = graph_among(inputs.span())) [[unlikely]] {
+    auto is_followed = [](const Tensor& x) { return x && is_recorded(x); };
+    if (running_captures && captures_constants() && std::ranges::none_of(inputs.span(), is_followed)) {
+        result = record_constants(op, params, inputs.span());
+    } else if (Interpreter* graph = graph_among(inputs.span())) [[unlikely]] {
         result = record(*graph, op, params, inputs.span());
     } else if (is_large(inputs.span()) || op.traits.effect) {  // an effect may wait for other processes
         inputs.own_all();

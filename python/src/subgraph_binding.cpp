@@ -188,6 +188,8 @@ nb::tuple capture(nb::handle function, nb::handle inputs, nb::handle captured, s
                   nb::object grad_owners) {
     Tensors outside = tensor_list(captured, "capture_subgraph"), before;
     Capture recording(!grad_owners.is_none());
+    // So that they remain the objects that the caller has, also if this function does not use them.
+    for (nb::handle tensor : captured) Capture::note_use(tensor.ptr());
     Tensors given = tensor_list(inputs, "capture_subgraph");
     DeviceId place = given.empty() ? default_device() : given[0].device();
     SubgraphRef graph = capture_subgraph(
@@ -234,6 +236,11 @@ PythonSubgraph arranged(const PythonSubgraph& subgraph, const std::vector<int>& 
 
 uint32_t innermost_capture() { return Capture::innermost ? Capture::innermost->number_ : 0; }
 
+thread_local constinit uint32_t capture_of_constants = 0;  // its number
+CapturedConstants::CapturedConstants() : before_(std::exchange(capture_of_constants, innermost_capture())) {}
+CapturedConstants::~CapturedConstants() { capture_of_constants = before_; }
+bool captures_constants() { return capture_of_constants && capture_of_constants == innermost_capture(); }
+
 void note_change(PyObject* tensor) { Capture::note(tensor); }
 
 void note_use(PyObject* tensor) { Capture::note_use(tensor); }
@@ -267,6 +274,9 @@ void add_subgraphs(PyObject* module_object) {
                "Returns the graph with its inputs in another order and with other results. An input of -1 "
                "is a new one like the next Tensor of `like`. A result is one of its own or, counted back "
                "from -1, a new input.");
+    module.def(
+        "is_capturing", [] { return innermost_capture() != 0; },
+        "Returns True while capture_subgraph() records a function on this thread.");
     module.def(
         "outlive_recordings",
         [](nb::handle tensor) {

@@ -15,6 +15,20 @@ extern constinit int running_captures;
 // Returns the number of the innermost recording on this thread, or 0.
 uint32_t innermost_capture();
 
+// Results of operators get no gradient while such an object exists, in the recording of a function on this
+// thread in which it was made. Without effect outside of recordings.
+class CapturedConstants {
+public:
+    CapturedConstants();
+    ~CapturedConstants();
+    CapturedConstants(const CapturedConstants&) = delete;
+    CapturedConstants& operator=(const CapturedConstants&) = delete;
+
+private:
+    uint32_t before_;
+};
+bool captures_constants();
+
 // Call before a tensor object gets another value in a recording. An object that existed before gets its old
 // value back when the recording ends, and the operator must return the new one.
 void note_change(PyObject* tensor);

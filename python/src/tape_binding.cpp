@@ -134,10 +134,14 @@ void attach(Tape& tape, nb::handle object) {
 // A RecordingPaused that a call ends.
 class PausedRecording {
 public:
-    void end() { paused_.reset(); }
+    void end() {
+        paused_.reset();
+        constants_.reset();
+    }
 
 private:
     std::optional<RecordingPaused> paused_{std::in_place};
+    std::optional<CapturedConstants> constants_{std::in_place};
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
-from megengine.autodiff import Function, GradManager
+from megengine.autodiff import Function, GradManager, no_grad
 from megengine.core.tensor.dtype import qint8
 from megengine.jit import DTRConfig, GraphOptimizationConfig, partial_trace, trace
 
@@ -340,6 +340,84 @@ def test_outer_recordings_see_a_call_as_one_operator():
         w.grad = None
         outer.backward(y)
     assert y.numpy() == [25] and x.grad.numpy() == [10]
+
+
+BRANCHING = {
+    "cond": lambda w, x: F.cond(x.sum() > 0, lambda a: a * w, lambda a: -a, x),
+    "else": lambda w, x: F.cond(x.sum() < 0, lambda a: -a, lambda a: a * w, x),
+    "nested": lambda w, x: F.cond(x.sum() > 0, lambda a: BRANCHING["cond"](w, a), F.neg, x),
+    "loop": lambda w, x: F.while_loop(lambda a: a.sum() < w.sum(), lambda a: (a * 2,), (x,), 9)[0],
+    "scan": lambda w, x: F.scan(lambda a, _: (a * w, None), x, length=2)[0],
+}
+
+
+@pytest.mark.parametrize("wrap", [partial_trace, without_host])
+@pytest.mark.parametrize("name", BRANCHING)
+def test_branches_read_the_current_tensors_from_outside(wrap, name):
+    w, x = mge.Parameter([1.5, 2.5]), mge.Parameter([2.0, 1.0])
+    function = functools.partial(BRANCHING[name], w)
+    recorded = wrap(lambda x: function(x))
+    recorded(x)  # without a tape
+    w._reset(mge.Tensor([10.0, 20.0]))
+    gm, found = GradManager().attach([w, x]), []
+    for call in (recorded, function, recorded):
+        w.grad = x.grad = None
+        with gm:
+            y = call(x)
+            gm.backward(y.sum())
+        found.append([y, x.grad] + ([] if name == "loop" else [w.grad]))
+    for other in (found[1], found[2]):
+        for a, b in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy())
+
+
+@pytest.mark.parametrize("wrap", [partial_trace, without_host])
+def test_results_without_gradient_are_constants_of_a_recording(wrap):
+    w, x = mge.Parameter([3.0, 5.0]), mge.Parameter([2.0, -1.0])
+
+    def function(x):
+        with no_grad():
+            scale = F.cond(x.sum() > 0, lambda a: a * w, lambda a: a, x + 1)
+            index = F.argmax(x)
+        return scale * x + x[index]
+
+    gm, recorded = GradManager().attach([w, x]), wrap(function)
+    with no_grad():
+        recorded(x)  # the recording itself is differentiated later
+    for call in (recorded, function, recorded):
+        w.grad = x.grad = None
+        with gm:
+            gm.backward(call(x).sum())
+        assert x.grad.numpy().tolist() == [11, 0]
+        assert w.grad is None or not w.grad.numpy().any()
+
+
+@pytest.mark.parametrize("wrap", [partial_trace, without_host])
+def test_a_detached_tensor_gets_no_gradient(wrap):
+    w, x = mge.Parameter([3.0, 5.0]), mge.Parameter([2.0, -1.0])
+
+    def function(x):
+        y = x.detach() * x + w.detach() * w
+        return F.cond(x.sum() > 0, lambda a: a.detach() * x * 2 + y, lambda a: a, x)
+
+    gm, recorded = GradManager().attach([w, x]), wrap(function)
+    for call in (recorded, function, recorded):
+        w.grad = x.grad = None
+        with gm:
+            gm.backward(call(x).sum())
+        assert x.grad.numpy().tolist() == [6, -3] and w.grad.numpy().tolist() == [3, 5]
+
+
+def test_own_gradient_rules_are_not_recorded():
+    class Double(Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, dy):
+            return dy * 7
+
+    with pytest.warns(UserWarning, match=r"\[Double\] .* backward is not part of it"):
+        partial_trace(lambda x: Double()(x))(X)
 
 
 def test_own_gradient_rules():

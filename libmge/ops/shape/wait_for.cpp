@@ -5,6 +5,8 @@ namespace mge::ops {
 
 TensorSpecs WaitFor::infer(const Params&, Specs in) { return {{in[0].dtype, in[0].shape, {}}}; }
 
-Tensors WaitFor::gradient(const GradientContext<Params>& g) { return g.result({{"x", g.output_grad()}}); }
+Tensors WaitFor::gradient(const GradientContext<Params>& g) {
+    return g.result({{"x", g.params.stops_gradient ? Tensor() : g.output_grad()}});
+}
 
 }  // namespace mge::ops

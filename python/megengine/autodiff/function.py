@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions with a gradient written by hand."""
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,10 @@ from ..tensor import Tensor
 
 class Function:
     """A function with a hand-written gradient. Make one object per call.
+
+    In a function that ``partial_trace`` or ``trace(without_host=True)`` records, and in the
+    functions of ``F.cond``, ``F.while_loop`` and ``F.scan``, the gradient counts only if the call
+    is recorded by a ``GradManager`` in that function. Otherwise it has no effect, with a warning.
 
     Attributes:
         needs_input_grad: during ``backward``, whether the gradient of each input is needed; values
@@ -56,6 +61,12 @@ class Function:
                     f" got {type(arg).__name__}"
                 )
         made, is_recorded = [], any(map(_mge.is_recorded, args))
+        if not is_recorded and _mge.is_capturing():
+            warnings.warn(
+                f"[{type(self).__name__}] the call is recorded as a graph, and backward is not part"
+                " of it: gradients are those of the operators of forward",
+                stacklevel=2,
+            )
 
         def forward(*inputs):
             made.append(_each_of_its_own(self.forward(*inputs)))

@@ -8,6 +8,7 @@
 
 #include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
+#include "libmge/ops/shape/wait_for.h"
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
 #include "python/src/meaning.h"
@@ -205,7 +206,13 @@ PyObject* reset(PyObject* self, PyObject* other) {
 
 // Shares the memory, but no tape follows the result.
 PyObject* detach(PyObject* self, PyObject*) {
-    return guarded([&] { return wrap_like(current_interpreter().alias(value_of(self)), self); });
+    return guarded([&] {
+        if (!running_captures || !innermost_capture()) [[likely]]
+            return wrap_like(current_interpreter().alias(value_of(self)), self);
+        // A recorded function may get its gradient later, from its graph.
+        note_use(self);
+        return wrap_like(ops::wait_for({value_of(self)}, {.stops_gradient = true}), self);
+    });
 }
 
 PyObject* plain(PyObject* self, PyObject*) {

@@ -33,6 +33,7 @@ TEST(WaitFor, IsItsFirstOperand) {
         {{.shape = {2, 6}}, {.shape = {3}, .differentiate = false}, {.shape = {0}, .differentiate = false}},
         {.dtypes = all_types});
     check_op<ops::WaitFor>({}, {{.shape = {}}});
+    check_op<ops::WaitFor>({.stops_gradient = true}, {{.shape = {2, 3}, .differentiate = false}});
     Tensor x = zeros({2, 3});
     EXPECT_EQ(ops::wait_for({x, zeros({7})}).address(), x.address());
 }
