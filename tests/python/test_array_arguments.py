@@ -178,6 +178,37 @@ def test_unsigned_integers_of_numpy_beside_tensors(unsigned, dtype, wanted):
         np.testing.assert_array_equal((x == y).numpy(), x.numpy() == y)
 
 
+def test_integers_beyond_64_bits_are_floats_beside_floats():
+    x, large = mge.tensor([1.0, -2.0]), 10**30
+    np.testing.assert_array_equal((x * large).numpy(), np.float32([1e30, -2e30]))
+    np.testing.assert_array_equal((large - x).numpy(), np.float32([1e30, 1e30]))
+    assert (x < large).numpy().all() and F.maximum(x, -large).tolist() == [1, -2]
+    assert mge.tensor(large, dtype="float32").numpy() == np.float32(1e30)
+    for refused in (
+        lambda: x + 10**400,
+        lambda: mge.tensor([1]) + large,
+        lambda: mge.tensor(large),
+    ):
+        with pytest.raises(ValueError, match="does not fit"):
+            refused()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "uint32", "float64"])
+def test_arrays_beside_the_wide_results_of_a_file(dtype):
+    onnx = pytest.importorskip("onnx")
+    element = {"int64": "int64", "uint64": "uint64", "uint32": "uint32", "float64": "double"}[dtype]
+    body = f"g ({element}[n] x) => ({element}[n] y) {{y = Identity(x)}}"
+    model = mge.onnx.load(
+        onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {body}')
+    )
+    array = np.array([1, 3, 5], dtype) * (2**28 if dtype == "uint32" else 2**40)
+    y = model(array)
+    for result in (y + array, array + y):
+        assert result.dtype == dtype
+        np.testing.assert_array_equal(result.numpy(), array + array)
+    np.testing.assert_array_equal((y >= array[1]).numpy(), array >= array[1])
+
+
 def test_an_array_of_a_traced_function_is_new_in_each_call():
     top = trace(lambda x: F.topk(x, 1)[0], symbolic=True)
     assert [top(SQUARE * k).tolist() for k in (1, 2, 3)] == [

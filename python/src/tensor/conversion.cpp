@@ -254,8 +254,11 @@ std::optional<Number> read_number(PyObject* data) {
     if (PyLong_CheckExact(data)) {
         int overflow = 0;
         long long value = PyLong_AsLongLongAndOverflow(data, &overflow);
-        if (overflow) throw UserError("[tensor] the integer does not fit in 64 bits", ErrorClass::value);
-        return Number{Category::integer, double(value)};
+        if (!overflow) return Number{Category::integer, double(value)};
+        double large = PyLong_AsDouble(data);
+        if (!PyErr_Occurred()) return Number{Category::integer, large};
+        PyErr_Clear();
+        throw UserError("[tensor] the integer does not fit in a float", ErrorClass::value);
     }
     return std::nullopt;
 }
@@ -304,6 +307,9 @@ DType operand_dtype(PyArray_Descr* descr, DType other) {
     DType exact = exact_dtype(descr);
     bool is_wide_int = exact == DType::none && PyTypeNum_ISINTEGER(descr->type_num);
     if (is_wide_int && is_float(other) && other != DType::bf16) return other;
+    // Tensors have these dtypes only as results of files of other programs.
+    bool is_wide = other == DType::i64 || other == DType::u64 || other == DType::u32 || other == DType::f64;
+    if (is_wide && PyArray_EquivTypenums(descr->type_num, type_number(other))) return other;
     if (exact == DType::none) throw_operand_dtype(descr, other);
     // NumPy's promotion of signed with unsigned, which tensors lack.
     if (exact == DType::u8 && other == DType::i8) return DType::i16;
