@@ -80,6 +80,9 @@ const Case depthwise_cases[] = {
      {17, 1, 1, 3, 3},
      {.stride = {1, 2}, .padding = {3, 3}, .dilation = {3, 2}, .groups = 17}},
     {{1, 40, 1, 1}, {40, 1, 1, 1, 1}, {.groups = 40}},
+    // Enough work for two threads, which divide the lines or the channels.
+    {{1, 160, 12, 11}, {160, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 160}},
+    {{1, 970, 5, 5}, {970, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 970}},
 };
 
 const Case large_cases[] = {

@@ -24,6 +24,10 @@ inline Part share_of(int64_t n, int64_t share, int64_t shares) {
 inline int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 inline size_t aligned(int64_t bytes) { return size_t(pieces(bytes, 64) * 64); }
 
+// Threads divide the channels of y if there are more than this many for each pixel, otherwise mostly the
+// pixels. A thread that divides all layers alike reads the bytes that it has just written.
+inline constexpr int64_t channels_per_pixel = 6;
+
 ConvGeometry quantised_geometry(const Problem& problem);
 // 1×1 images and windows: a matrix product, which is stored alike in all layouts.
 bool is_product(const ConvGeometry& g);

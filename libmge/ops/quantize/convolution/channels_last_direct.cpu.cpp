@@ -381,10 +381,9 @@ double unevenness(int64_t items, int64_t threads) {
 // Threads divide the pixels, or the channels with their weights. If this layer and the next divide the
 // pixels, a thread reads what is in its own cache, so channels must be many more.
 bool divides_blocks(const DirectConv& c, int64_t threads) {
-    constexpr int64_t many = 6;
     const int64_t count = c.g.out[0] * c.g.out[1];
     if (c.g.oc <= count) return false;
-    return c.g.oc > many * count || unevenness(c.tiles.count(), threads) > unevenness(c.blocks(), threads);
+    return c.g.oc > channels_per_pixel * count || unevenness(c.tiles.count(), threads) > unevenness(c.blocks(), threads);
 }
 
 void run_image(const DirectRun& run) {
