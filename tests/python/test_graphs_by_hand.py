@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs that are fed and read by hand (``core.tensor.megbrain_graph``)."""
 
+import copy
 import io
 import json
+import pickle
 from concurrent.futures import Future
 
 import numpy as np
@@ -182,6 +184,15 @@ def test_wrong_options(group, name, value, error, match):
     with pytest.raises(error, match=match):
         setattr(owner, name, value)
     assert repr(options) == "GraphOptions()"
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_options_can_be_copied(duplicate):
+    options = by_hand.Graph().options
+    options.seq_opt.enable_mem_reuse_alloc = False
+    copied = duplicate(options)
+    options.graph_opt_level = 0
+    assert not copied.seq_opt.enable_mem_reuse_alloc and copied.graph_opt_level == 2
 
 
 def test_options_that_contradict_each_other():

@@ -40,6 +40,8 @@ class GraphOptions:
         return _ROWS[path]
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # also _prefix, while it is copied
+            raise AttributeError(f"'GraphOptions' object has no attribute {name!r}")
         if f"{self._prefix}{name}." in _GROUPS:
             return GraphOptions(f"{self._prefix}{name}.", self._values)
         row = self._row(name)
