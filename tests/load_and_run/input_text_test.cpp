@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "apps/cli/options/named_values.h"
 #include "apps/cli/output/fit_numbers.h"
 
@@ -56,8 +58,28 @@ TEST(InputText, LiteralShapesFollowTheBrackets) {
 
 TEST(InputText, DecimalPointMakesItReal) {
     EXPECT_EQ(parse_literal("1,2").dtype(), DType::i32);
-    EXPECT_EQ(parse_literal("1,2.5").dtype(), DType::f32);
-    EXPECT_EQ(parse_literal("-1, 2.5").data<float>()[1], 2.5f);
+    EXPECT_EQ(parse_literal("1,2.5").dtype(), DType::f64);
+    EXPECT_EQ(parse_literal("-1, 2.5").data<double>()[1], 2.5);
+    EXPECT_EQ(parse_literal("1.0000000001").data<double>()[0], 1.0000000001);
+}
+
+TEST(InputText, LargeIntegersAreExact) {
+    Tensor large = parse_literal("[1, -9223372036854775808, 9007199254740993]");
+    ASSERT_EQ(large.dtype(), DType::i64);
+    EXPECT_EQ(large.data<int64_t>()[1], std::numeric_limits<int64_t>::min());
+    EXPECT_EQ(large.data<int64_t>()[2], 9007199254740993);
+    Tensor larger = parse_literal("18446744073709551615, 5");
+    ASSERT_EQ(larger.dtype(), DType::u64);
+    EXPECT_EQ(larger.data<uint64_t>()[0], std::numeric_limits<uint64_t>::max());
+    auto fitted = [](const char* literal, DType dtype) {
+        return cli::fit_dtype(parse_literal(literal), dtype, "--input");
+    };
+    EXPECT_EQ(fitted("9007199254740993", DType::u64).data<uint64_t>()[0], 9007199254740993u);
+    EXPECT_EQ(fitted("7", DType::u64).data<uint64_t>()[0], 7u);
+    EXPECT_THAT(message_of([&] { fitted("-5000000000", DType::u64); }), HasSubstr("uint64"));
+    EXPECT_THAT(message_of([&] { fitted("9223372036854775808", DType::i64); }), HasSubstr("int64"));
+    EXPECT_THAT(message_of([&] { fitted("3000000000", DType::i32); }), HasSubstr("int32"));
+    EXPECT_THAT(message_of([] { parse_literal("-1, 9223372036854775808"); }), HasSubstr("no integer dtype"));
 }
 
 TEST(InputText, ErrorsNameTheirPosition) {
@@ -68,7 +90,7 @@ TEST(InputText, ErrorsNameTheirPosition) {
     EXPECT_THAT(message_of([] { parse_literal("1,,2"); }), HasSubstr("is not a number"));
     EXPECT_THAT(message_of([] { parse_literal(std::string(100000, '[')); }),
                 HasSubstr("nested more than 7 deep"));
-    EXPECT_THAT(message_of([] { parse_literal("3000000000"); }), HasSubstr("int32 cannot hold"));
+    EXPECT_THAT(message_of([] { parse_literal("18446744073709551616"); }), HasSubstr("no integer dtype"));
     EXPECT_THAT(message_of([] { parse_braced_shape("{1,2.5}"); }), HasSubstr("is not a dimension"));
     EXPECT_THAT(message_of([] { parse_braced_shape("{1e30}"); }), HasSubstr("is not a dimension"));
     EXPECT_THAT(message_of([] { parse_braced_shape("{4294967296,4294967296,0}"); }),

@@ -36,6 +36,16 @@ void fit_numbers(Tensor& tensor, const std::function<double(int64_t)>& number_at
 Tensor fit_dtype(const Tensor& tensor, DType dtype, const char* option) {
     if (tensor.dtype() == dtype) return tensor;
     Tensor result = empty_tensor({dtype, tensor.shape(), {}}, host_device);
+    // Doubles do not hold all of these integers. Those from 0 to 2^63 - 1 are the same bits in both dtypes.
+    auto has_64_bits = [](DType one) { return one == DType::i64 || one == DType::u64; };
+    if (has_64_bits(tensor.dtype()) && has_64_bits(dtype)) {
+        for (int64_t i = 0; i < tensor.spec().numel(); ++i) {
+            auto number = static_cast<const int64_t*>(tensor.data())[i];
+            if (number < 0) throw_unfit(option, element_at(tensor, i), dtype);
+            static_cast<int64_t*>(result.data())[i] = number;
+        }
+        return result;
+    }
     fit_numbers(
         result, [&](int64_t i) { return element_at(tensor, i); }, option);
     return result;

@@ -3,6 +3,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <span>
 
 #include "apps/cli/output/fit_numbers.h"
 #include "libmge/base/error.h"
@@ -17,12 +19,17 @@ std::string_view without_blanks(std::string_view word) {
     return word;
 }
 
+// False if the number is out of range or another text.
+template <class T>
+bool read_number(std::string_view word, T& value) {
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return error == std::errc() && end == word.data() + word.size();
+}
+
 double parse_number(std::string_view word, const std::string& whole) {
     word = without_blanks(word);
     double value = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (word.empty() || error != std::errc() || end != word.data() + word.size())
-        refuse_input(text("'", word, "' in '", whole, "' is not a number"));
+    if (!read_number(word, value)) refuse_input(text("'", word, "' in '", whole, "' is not a number"));
     return value;
 }
 
@@ -36,12 +43,12 @@ std::vector<double> parse_numbers(std::string_view list, const std::string& whol
     return numbers;
 }
 
-// One pass over the literal: numbers in order, and the number of children of the lists at each depth.
+// One pass over the literal: its numbers in order, and the number of children of the lists at each depth.
 class LiteralParser {
 public:
     explicit LiteralParser(const std::string& text) : text_(text) {}
 
-    std::vector<double> parse(Shape& shape) {
+    std::vector<std::string_view> parse(Shape& shape) {
         parse_list(0, '\0');
         for (int64_t n : extents_) shape.push_back(n);
         return std::move(numbers_);
@@ -60,7 +67,8 @@ private:
                 parse_list(depth + 1, ']');
             } else {
                 size_t end = std::min(text_.find_first_of(",[]", at_), text_.size());
-                numbers_.push_back(parse_number(std::string_view(text_).substr(at_, end - at_), text_));
+                numbers_.push_back(without_blanks(std::string_view(text_).substr(at_, end - at_)));
+                parse_number(numbers_.back(), text_);
                 at_ = end;
             }
             if (next() != ',') break;
@@ -84,9 +92,18 @@ private:
 
     const std::string& text_;
     size_t at_ = 0;
-    std::vector<double> numbers_;
+    std::vector<std::string_view> numbers_;
     std::vector<int64_t> extents_;
 };
+
+// The elements of an integer type; nullopt if a number is out of its range.
+template <class T>
+std::optional<Tensor> whole_numbers(std::span<const std::string_view> numbers, const Shape& shape) {
+    Tensor result = empty_tensor({DTypeOf<T>, shape, {}}, host_device);
+    for (size_t i = 0; i < numbers.size(); ++i)
+        if (!read_number(numbers[i], result.data<T>()[i])) return std::nullopt;
+    return result;
+}
 
 }  // namespace
 
@@ -94,19 +111,17 @@ void refuse_input(const std::string& what) { throw_value_error("--input", what);
 
 Tensor parse_literal(const std::string& literal) {
     Shape shape;
-    std::vector<double> numbers = LiteralParser(literal).parse(shape);
-    bool is_real = literal.find_first_of(".eEnN") != std::string::npos;
-    Tensor result = empty_tensor({is_real ? DType::f32 : DType::i32, shape, {}}, host_device);
-    for (size_t i = 0; i < numbers.size(); ++i) {
-        if (is_real) {
-            result.data<float>()[i] = cli::fit_number<float>(numbers[i], "--input");
-        } else {
-            if (std::abs(numbers[i]) > 2147483647.0)
-                refuse_input(text("'", literal, "': int32 cannot hold ", numbers[i]));
-            result.data<int32_t>()[i] = int32_t(numbers[i]);
-        }
+    auto numbers = LiteralParser(literal).parse(shape);
+    if (literal.find_first_of(".eEnN") != std::string::npos) {
+        Tensor result = empty_tensor({DType::f64, shape, {}}, host_device);
+        for (size_t i = 0; i < numbers.size(); ++i)
+            result.data<double>()[i] = parse_number(numbers[i], literal);
+        return result;
     }
-    return result;
+    if (auto result = whole_numbers<int32_t>(numbers, shape)) return *result;
+    if (auto result = whole_numbers<int64_t>(numbers, shape)) return *result;
+    if (auto result = whole_numbers<uint64_t>(numbers, shape)) return *result;
+    refuse_input(text("'", literal, "': no integer dtype holds all the numbers"));
 }
 
 // Appends a dimension that was written as a number.

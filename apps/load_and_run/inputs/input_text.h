@@ -10,9 +10,9 @@ namespace mge::load_and_run {
 // A UserError of --input.
 [[noreturn]] void refuse_input(const std::string& what);
 
-// "[[1,2],[3,4]]": MegEngine's literals. A '.' or an exponent anywhere makes it float32, otherwise it is
-// int32. Its shape is the number of elements per level of brackets, so "1,2,3" is (3,) and "[1,2,3]" is (1,
-// 3). UserError with the position of a mistake.
+// "[[1,2],[3,4]]": MegEngine's literals. A '.' or an exponent anywhere makes it float64, otherwise it is the
+// first of int32, int64 and uint64 that holds all numbers. Its shape is the number of elements per level of
+// brackets, so "1,2,3" is (3,) and "[1,2,3]" is (1, 3). UserError with the position of a mistake.
 Tensor parse_literal(const std::string& text);
 
 // "{1,3,224,224}" → that shape.
