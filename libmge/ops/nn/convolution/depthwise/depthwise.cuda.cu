@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/nn/convolution/depthwise.cuda.h"
+#include "libmge/ops/nn/convolution/depthwise/depthwise.cuda.h"
 
 #include "libmge/kernel/cuda/activation.cuh"
 #include "libmge/kernel/cuda/divisor.cuh"
