@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/cpu/convolution/pointwise.h"
-
+// 1×1 convolutions of f32 by matrix instructions: pixels are the rows of a product. With a stride they are
+// gathered first, some lines of y at once.
 #include <algorithm>
 
-#include "libmge/device/cpu/cpu_device.h"
-#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/convolution/gathered_windows.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -14,70 +12,6 @@
 
 namespace mge::ops {
 namespace {
-
-// Measured on the layers of MobileNets: with AVX2 these take 0.8 to 0.86 of the library's time at 7×7 pixels,
-// on AVX-512 0.8 where y has more channels than x. With more pixels the library is as fast, and at 14×14 up
-// to a tenth faster with two threads.
-constexpr int64_t enough_pixels = 16, few_pixels = 64;
-bool is_faster_than_library(const ConvGeometry& g) {
-    const bool has_avx2_alone = cpu_isa() >= Isa::avx2 && cpu_isa() < Isa::avx512;
-    return g.out[0] * g.out[1] <= few_pixels && (g.oc > g.ic || has_avx2_alone);
-}
-// Unless the activation is a function of exponentials, which the library computes in a second pass over the
-// result or slowly. Not measured with vectors of 512 bits.
-bool has_costly_activation(Activation activation) {
-    return cpu_isa() < Isa::avx512 && activation >= Activation::silu;
-}
-// A second thread costs a parallel region, which less work does not earn.
-constexpr int64_t few_multiplications = 1 << 18;
-// Smallest part that a thread takes from another one at the end: some microseconds.
-constexpr int64_t least_multiplications = 1 << 17;
-
-struct State {
-    cpu::Pointwise shape;
-    std::shared_ptr<const onednn::PackedWeight> weight;
-    int threads;
-    PartSizes parts;
-};
-
-Support supports(const Problem& p) {
-    if (auto support = has_constant_weights_of_f32(p); !support) return support;
-    auto g = forward_geometry(p);
-    const Pair one{1, 1}, none{0, 0};
-    if (g.kernel != one || g.stride != one || g.padding != none || g.groups != 1)
-        return {"1×1 windows with stride 1, in one group, only"};
-    const int64_t pixels = g.out[0] * g.out[1];
-    if (g.n != 1 || pixels < enough_pixels) return {"one image of some pixels only"};
-    if (has_fast_library() && !is_faster_than_library(g) &&
-        !has_costly_activation(p.as<Conv2d::Params>().activation))
-        return {"few pixels or functions of exponentials only"};
-    return uses_channel_blocks(p);
-}
-
-Prepared prepare(const PrepareContext& context) {
-    auto& p = context.problem;
-    auto g = forward_geometry(p);
-    auto [weight, packed] = pack_blocks(context, g, channel_block());
-    State s{{g.ic, g.oc, g.out[0] * g.out[1], p.as<Conv2d::Params>().activation},
-            weight,
-            g.multiplications() < few_multiplications ? 1 : p.threads,
-            {}};
-    const int64_t items = s.shape.items(), of_item = g.multiplications() / items + 1;
-    s.parts = part_sizes(s.threads, items, least_multiplications / of_item + 1);
-    return Prepared::make(std::move(s), 0, std::move(packed));
-}
-
-void run(const Prepared& prepared, const Launch& launch) {
-    auto& s = prepared.state<State>();
-    const cpu::PointwiseData data{launch.in<float>(0), static_cast<const float*>(s.weight->data()),
-                                  launch.in_if_given<float>(2), launch.in_if_given<float>(3),
-                                  launch.out<float>(0)};
-    in_claimed_parts(s.threads, s.shape.items(), s.parts,
-                     [&](int64_t first, int64_t last) { cpu::pointwise(s.shape, data, first, last); });
-}
-
-// ---- by matrix instructions: pixels are the rows of a product; with a stride they are gathered first, some
-// lines of y at once ----
 
 constexpr int64_t split_block = cpu::SplitSource::block;
 // Less work does not pay for the splitting.
@@ -89,7 +23,7 @@ constexpr int64_t most_gathered = 1 << 20;
 
 bool is_gathered(const ConvGeometry& g) { return g.stride != Pair{1, 1} || g.padding != Pair{0, 0}; }
 
-struct SplitState {
+struct State {
     cpu::GatheredWindows windows;
     cpu::SplitMatrices product;  // all pixels of an image
     std::shared_ptr<const onednn::PackedWeight> weight;
@@ -114,7 +48,7 @@ struct SplitState {
     }
 };
 
-Support supports_split(const Problem& p) {
+Support supports(const Problem& p) {
     if (!cpu::has_split_products()) return {"no matrix instructions"};
     if (auto support = has_constant_weights_of_f32(p); !support) return support;
     const auto g = forward_geometry(p);
@@ -129,16 +63,16 @@ Support supports_split(const Problem& p) {
     return uses_channel_blocks(p);
 }
 
-Prepared prepare_split(const PrepareContext& context) {
+Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     const auto g = forward_geometry(p);
     auto [weight, packed] = pack_blocks(context, g, split_block);
-    SplitState s{.windows = windows_of(g),
-                 .product = {g.out[0] * g.out[1], g.oc, g.ic, p.as<Conv2d::Params>().activation, p.threads},
-                 .weight = weight,
-                 .images = g.n,
-                 .rows_of_strip = g.out[0],
-                 .is_gathered = is_gathered(g)};
+    State s{.windows = windows_of(g),
+            .product = {g.out[0] * g.out[1], g.oc, g.ic, p.as<Conv2d::Params>().activation, p.threads},
+            .weight = weight,
+            .images = g.n,
+            .rows_of_strip = g.out[0],
+            .is_gathered = is_gathered(g)};
     if (s.is_gathered) {
         const int64_t strips = std::max<int64_t>(1, s.product.m / pixels_of_strip);
         s.rows_of_strip = (g.out[0] + strips - 1) / strips;
@@ -148,8 +82,7 @@ Prepared prepare_split(const PrepareContext& context) {
 }
 
 // The pixels of some lines of y, as blocks of channels.
-const float* pixels_of(const SplitState& s, const float* x, int64_t first_row, int64_t rows,
-                       float* gathered) {
+const float* pixels_of(const State& s, const float* x, int64_t first_row, int64_t rows, float* gathered) {
     if (!s.is_gathered) return x;
     cpu::GatheredWindows windows = s.windows;
     windows.first_row = first_row;
@@ -159,8 +92,8 @@ const float* pixels_of(const SplitState& s, const float* x, int64_t first_row, i
     return gathered;
 }
 
-void run_split(const Prepared& prepared, const Launch& launch) {
-    auto& s = prepared.state<SplitState>();
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
     const auto* weight = static_cast<const float*>(s.weight->data());
     const auto* residual = launch.in_if_given<float>(3);
     auto* gathered = static_cast<float*>(launch.workspace);
@@ -184,7 +117,6 @@ void run_split(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-Algorithm pointwise_conv2d() { return {"pointwise", supports, prepare, run}; }
-Algorithm split_conv2d() { return {"split", supports_split, prepare_split, run_split}; }
+Algorithm split_conv2d() { return {"split", supports, prepare, run}; }
 
 }  // namespace mge::ops
