@@ -29,10 +29,8 @@ constexpr int max_rows = lanes == 16 ? 14 : 6;
 // Pixels of a strip, which all panels of weights pass by: a second cache of 512 KiB has half of them and two
 // panels.
 constexpr int64_t strip_floats = 1 << 16;
-// With each block of channels, a tile on Arm fetches one line of the next panel, even if the tiles are too
-// few for the whole panel: processors detect this stream, and a loop over lines took a tenth of the
-// instructions.
-constexpr bool fetches_one_line = HWY_TARGET == HWY_NEON;
+// Arm's processors detect the stream of a panel's weights, which is one.
+constexpr bool fetches_weights = HWY_TARGET != HWY_NEON;
 // Tiles that are computed by one call, and whose activations are computed in rows long enough for vectors.
 constexpr int64_t activated_together = 8;
 constexpr int64_t floats_in_line = 16;
@@ -78,7 +76,8 @@ HWY_INLINE void add_channel(const float* x, const float* const (&weight)[V], int
     }
 }
 
-// The same for all channels of a block. On Arm loads move past the weights.
+// The same for all channels of a block; moves to the next block of x, which is `step` further. On Arm loads
+// move past the weights.
 constexpr bool moves_past_weights = HWY_TARGET == HWY_NEON;
 #if HWY_TARGET == HWY_NEON
 // For channels I and I + 1 of a vector, with their weights.
@@ -91,15 +90,50 @@ HWY_INLINE void add_two_lanes(const Vec (&pixels)[R], const float*& weight, Vec 
         add_lane_products<I + 1>(pixels, {columns[2], columns[3]}, sums);
     }
 }
+// The same with the pixels of the highest tile, each two vectors: those of six are in fours. `half` is the
+// vector.
+template <int I, int half, int V, int v>
+HWY_INLINE void add_lane(const Four& a, const Four& b, const Four& c, Vec last, Vec column,
+                         Vec (&sums)[max_rows][V]) {
+    sums[0][v] = add_lane_product_of<I, half>(a, column, sums[0][v]);
+    sums[1][v] = add_lane_product_of<I, half + 2>(a, column, sums[1][v]);
+    sums[2][v] = add_lane_product_of<I, half>(b, column, sums[2][v]);
+    sums[3][v] = add_lane_product_of<I, half + 2>(b, column, sums[3][v]);
+    sums[4][v] = add_lane_product_of<I, half>(c, column, sums[4][v]);
+    sums[5][v] = add_lane_product_of<I, half + 2>(c, column, sums[5][v]);
+    sums[6][v] = add_lane_product<I>(last, column, sums[6][v]);
+}
+template <int I, int half, int V>
+HWY_INLINE void add_two_lanes(const Four& a, const Four& b, const Four& c, Vec last, const float*& weight,
+                              Vec (&sums)[max_rows][V]) {
+    Vec columns[4];
+    load_vectors(weight, columns);
+    add_lane<I, half, V, 0>(a, b, c, last, columns[0], sums);
+    add_lane<I, half, V, 1>(a, b, c, last, columns[1], sums);
+    add_lane<I + 1, half, V, 0>(a, b, c, last, columns[2], sums);
+    add_lane<I + 1, half, V, 1>(a, b, c, last, columns[3], sums);
+}
 template <int R, int V>
-HWY_INLINE void add_block(const float* x, const float* (&weight)[V], Vec (&sums)[R][V]) {
-    static_assert(block == 2 * lanes && is_panel_one_block);
+HWY_INLINE void add_block(const float*& x, int64_t step, const float* (&weight)[V], Vec (&sums)[R][V]) {
+    static_assert(block == 2 * lanes && is_panel_one_block && max_rows == 7);
+    if constexpr (R == max_rows && V == panel_vectors) {
+        const Four a = load_four(x), b = load_four(x), c = load_four<0>(x);
+        const Vec last[] = {hn::LoadU(Channels(), x + 2 * block),
+                            hn::LoadU(Channels(), x + 2 * block + lanes)};
+        x += step - 4 * block;
+        add_two_lanes<0, 0>(a, b, c, last[0], weight[0], sums);
+        add_two_lanes<2, 0>(a, b, c, last[0], weight[0], sums);
+        add_two_lanes<0, 1>(a, b, c, last[1], weight[0], sums);
+        add_two_lanes<2, 1>(a, b, c, last[1], weight[0], sums);
+        return;
+    }
     Vec lower[R], upper[R];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
         lower[r] = hn::LoadU(Channels(), x + r * block);
         upper[r] = hn::LoadU(Channels(), x + r * block + lanes);
     }
+    x += step;
     add_two_lanes<0>(lower, weight[0], sums);
     add_two_lanes<2>(lower, weight[0], sums);
     add_two_lanes<0>(upper, weight[0], sums);
@@ -107,9 +141,10 @@ HWY_INLINE void add_block(const float* x, const float* (&weight)[V], Vec (&sums)
 }
 #else
 template <int R, int V>
-HWY_INLINE void add_block(const float* x, const float* const (&weight)[V], Vec (&sums)[R][V]) {
+HWY_INLINE void add_block(const float*& x, int64_t step, const float* const (&weight)[V], Vec (&sums)[R][V]) {
 #pragma GCC unroll 8
     for (int64_t k = 0; k < block; ++k) add_channel<R, V>(x, weight, k, sums);
+    x += step;
 }
 #endif
 
@@ -146,7 +181,7 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tiles& at) {
         weights[v] = d.weight + channel / block * s.weight_ic * block + channel % block;
         bias[v] = load_bias(d.bias, channel, s.oc);
     }
-    const int64_t block_of_x = s.pixels * block, lines = fetches_one_line ? 1 : at.lines_of_block;
+    const int64_t block_of_x = s.pixels * block, lines = fetches_weights ? at.lines_of_block : 0;
     // Distance between blocks of output channels; the gap belongs to other channels of x.
     const int64_t block_of_weight = s.ic * block, gap = (s.weight_ic - s.ic) * block;
     const float *tile_of_x = d.x + at.pixel * block, *next_panel = at.next_panel;
@@ -167,13 +202,14 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tiles& at) {
 #pragma GCC unroll 16
             for (int r = 0; r < R; ++r) sums[r][v] = bias[v];
         }
-        int64_t rest = s.ic;
-        for (; rest >= block; rest -= block, x += block_of_x) {
+        int64_t rest = s.ic - block;  // behind the current block
+        for (; rest >= 0; rest -= block) {
             fetch();
-            add_block<R, V>(x, weight, sums);
+            add_block<R, V>(x, block_of_x, weight, sums);
 #pragma GCC unroll 2
             for (int v = 0; !moves_past_weights && v < V; ++v) weight[v] += block * block;
         }
+        rest += block;
         if (rest > 0) fetch();
         for (int64_t k = 0; k < rest; ++k) add_channel<R, V>(x, weight, k, sums);
         const auto place = [&](int r, int v) {

@@ -46,9 +46,10 @@ int64_t groups_of(int64_t tiles) { return (tiles + max_rows - 1) / max_rows; }
 struct Group {
     int64_t index, first, count;
 };
+// Groups with one tile more come first.
 Group group_at(int64_t tiles, int64_t index) {
-    int64_t groups = groups_of(tiles), first = tiles * index / groups;
-    return {index, first, tiles * (index + 1) / groups - first};
+    const int64_t groups = groups_of(tiles), least = tiles / groups, longer = tiles % groups;
+    return {index, least * index + std::min(index, longer), least + (index < longer ? 1 : 0)};
 }
 
 int64_t points_plane(const Winograd& w) { return max_rows * channels_of_part(w.ic, chunk) + plane_gap; }
@@ -100,20 +101,21 @@ void transform_weights(const Winograd& w, const float* weight, int vectors, int6
         }
 }
 
-// For one point: products += points * weights for R tiles and V vectors of channels; `=` for the first part
-// of the channels of x. The next points come from the L2 cache or beyond.
+// For one point: products += points * weights for groups of R tiles and V vectors of channels; `=` for the
+// first part of the channels of x. The next points come from the L2 cache or beyond.
 struct Factors {
     const float *points, *weights;
     int64_t channels;  // whole blocks
     bool is_first;
-    const float* next_points;
+    int64_t groups, group_floats;
+    const float* next_points;  // after those of the last group
 };
 
 template <int R, int V>
-HWY_INLINE void add_lines(const Factors& a, Vec (&sums)[R][V]) {
+HWY_INLINE void add_lines(const Factors& a, const float* next_points, Vec (&sums)[R][V]) {
     for (int64_t begin = 0; begin < a.channels; begin += line) {
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) hwy::Prefetch(a.next_points + r * chunk + begin);
+        for (int r = 0; r < R; ++r) hwy::Prefetch(next_points + r * chunk + begin);
         const int64_t end = std::min(begin + line, a.channels);
         for (int64_t k = begin; k < end; ++k)
             add_products<chunk>(a.points + k, a.weights + k * panel_channels, sums);
@@ -123,12 +125,21 @@ HWY_INLINE void add_lines(const Factors& a, Vec (&sums)[R][V]) {
 template <int R, int V>
 HWY_INLINE void add_chunks(const Factors& a, Vec (&sums)[R][V]) {
     const float *points = a.points, *weights = a.weights;
-    for (int64_t rest = a.channels; rest > 0; rest -= chunk) add_more_products(points, weights, sums);
+    for (int64_t rest = a.channels; rest > 0; rest -= 2 * chunk) {  // a block
+        add_more_products(points, weights, sums);
+        add_more_products(points, weights, sums);
+    }
 }
 
 struct Multiply {
     template <int R, int V>
-    static void run(const Factors& a, float* products) {
+    static void run(Factors a, float* products) {
+        for (int64_t rest = a.groups; rest > 0;
+             --rest, a.points += a.group_floats, products += products_group)
+            multiply_group<R, V>(a, rest > 1 ? a.points + a.group_floats : a.next_points, products);
+    }
+    template <int R, int V>
+    static HWY_INLINE void multiply_group(const Factors& a, const float* next_points, float* products) {
         const F32 f;
         Vec sums[R][V];
 #pragma GCC unroll 16
@@ -140,7 +151,7 @@ struct Multiply {
         if constexpr (chunk < line)
             add_chunks(a, sums);
         else
-            add_lines(a, sums);
+            add_lines(a, next_points, sums);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
@@ -239,6 +250,7 @@ void store_tiles(const Winograd& w, const WinogradPanel& p, TileRange strip, int
 
 void panel(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t panel) {
     const int64_t channel = panel * panel_channels, groups = groups_of(strip.count);
+    const int64_t longer = strip.count % groups;  // groups with one tile more
     const int vectors = int(std::min(panel_channels, w.oc - channel) / lanes);
     const bool has_few_channels = w.ic <= few_channels;
     const int64_t plane_of_weights = weights_plane(has_few_channels ? few_channels : depth);
@@ -248,15 +260,23 @@ void panel(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t p
         const auto transform = has_few_channels ? transform_weights<few_channels> : transform_weights<depth>;
         transform(w, p.weight, vectors, c, count, p.weights);
         const float* points = p.points + c / depth * groups * group_floats;
-        for (int64_t i = 0; i < winograd_points; ++i)
-            for (int64_t g = 0; g < groups; ++g) {
-                const float* at = points + g * group_floats + i * plane;
-                const float* next_point = points + (i + 1) % winograd_points * plane;
-                Factors a{at, p.weights + i * plane_of_weights, count, c == 0,
-                          g + 1 < groups ? at + group_floats : next_point};
-                multiplies[size_t(vectors - 1)][size_t(group_at(strip.count, g).count - 1)](
-                    a, p.products + g * products_group + i * products_plane);
+        for (int64_t i = 0; i < winograd_points; ++i) {
+            const float* next_point = points + (i + 1) % winograd_points * plane;
+            // Groups of one size each.
+            for (int64_t begin = 0, end; begin < groups; begin = end) {
+                end = begin < longer ? longer : groups;
+                const float* at = points + begin * group_floats + i * plane;
+                const Factors a{at,
+                                p.weights + i * plane_of_weights,
+                                count,
+                                c == 0,
+                                end - begin,
+                                group_floats,
+                                end < groups ? at + (end - begin) * group_floats : next_point};
+                multiplies[size_t(vectors - 1)][size_t(group_at(strip.count, begin).count - 1)](
+                    a, p.products + begin * products_group + i * products_plane);
             }
+        }
     }
     if (w.activation == Activation::relu) return store_tiles(w, p, strip, panel, Relu());
     if (w.activation == Activation::relu_keeps_nan) return store_tiles(w, p, strip, panel, ReluKeepsNan());

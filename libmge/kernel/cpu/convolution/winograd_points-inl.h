@@ -34,7 +34,7 @@ constexpr int64_t lanes = hn::MaxLanes(F32());
 constexpr int panel_vectors = 2;
 constexpr int64_t panel_channels = panel_vectors * lanes;
 // Twice as many sums, a panel's weights and one point fit the registers.
-constexpr int max_rows = HWY_TARGET <= HWY_AVX3 ? 14 : HWY_TARGET == HWY_NEON ? 10 : 6;
+constexpr int max_rows = HWY_TARGET <= HWY_AVX3 ? 14 : HWY_TARGET == HWY_NEON ? 8 : 6;
 
 HWY_INLINE Vec times(float factor, Vec a) { return hn::Mul(hn::Set(F32(), factor), a); }
 HWY_INLINE Vec plus_times(Vec a, float factor, Vec b) { return hn::MulAdd(hn::Set(F32(), factor), b, a); }

@@ -41,38 +41,49 @@ constexpr int64_t products_at_once = 4;
 // Adds the products of number I with one line of channels, and of the next number with the next line.
 template <int I, int R, int V>
 HWY_INLINE void add_two_lines(const Vec (&points)[R], const float*& channels, Vec (&sums)[R][V]) {
-    // Two lines if there are registers for them.
-    if constexpr (V == 2 && R * V + R + 2 * V <= 32) {
-        Vec lines[2 * V];
-        load_vectors(channels, lines);
+    Vec lines[2 * panel_vectors];
+    load_vectors(channels, lines);
+    if constexpr (V == panel_vectors) {
         add_lane_products<I>(points, {lines[0], lines[1]}, sums);
         add_lane_products<I + 1>(points, {lines[2], lines[3]}, sums);
     } else {
-        Vec line[V];
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) line[v] = hn::Load(F32(), channels + v * lanes);
-        add_lane_products<I>(points, line, sums);
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) line[v] = hn::Load(F32(), channels + panel_channels + v * lanes);
-        add_lane_products<I + 1>(points, line, sums);
-        channels += 2 * panel_channels;
+        add_lane_products<I>(points, {lines[0]}, sums);
+        add_lane_products<I + 1>(points, {lines[panel_vectors]}, sums);
     }
+}
+// The same with the points of more than four rows in two fours.
+template <int I, int R, int... i>
+HWY_INLINE void add_line(const Four& lower, const Four& upper, const Vec (&line)[panel_vectors],
+                         Vec (&sums)[R][panel_vectors], std::integer_sequence<int, i...>) {
+    ((sums[i % R][i / R] =
+          add_lane_product_of<I, i % R % 4>(i % R < 4 ? lower : upper, line[i / R], sums[i % R][i / R])),
+     ...);
+}
+template <int I, int R>
+HWY_INLINE void add_two_lines(const Four& lower, const Four& upper, const float*& channels,
+                              Vec (&sums)[R][panel_vectors]) {
+    Vec lines[2 * panel_vectors];
+    load_vectors(channels, lines);
+    constexpr std::make_integer_sequence<int, panel_vectors * R> all;
+    add_line<I>(lower, upper, {lines[0], lines[1]}, sums, all);
+    add_line<I + 1>(lower, upper, {lines[2], lines[3]}, sums, all);
 }
 // The same as add_products() for four numbers of each row, which are side by side, and as many lines of
 // channels; moves past both. A product with one number of a vector is one instruction, without a vector of
 // copies.
 template <int R, int V>
 HWY_INLINE void add_more_products(const float*& points, const float*& channels, Vec (&sums)[R][V]) {
-    Vec these[R];
-    if constexpr (R <= 5) {
+    if constexpr (R > 5 && V == panel_vectors) {
+        // The second four may end behind the rows, where other points or the gap of a plane are.
+        const Four lower = load_four(points), upper = load_four<R - 4>(points);
+        add_two_lines<0>(lower, upper, channels, sums);
+        add_two_lines<2>(lower, upper, channels, sums);
+    } else {
+        Vec these[R];
         load_vectors(points, these);
-    } else {  // compilers would copy one of two fours
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) these[r] = hn::Load(F32(), points + r * lanes);
-        points += R * lanes;
+        add_two_lines<0>(these, channels, sums);
+        add_two_lines<2>(these, channels, sums);
     }
-    add_two_lines<0>(these, channels, sums);
-    add_two_lines<2>(these, channels, sums);
 }
 #else
 constexpr int64_t products_at_once = 1;

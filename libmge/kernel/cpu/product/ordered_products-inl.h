@@ -39,6 +39,34 @@ HWY_INLINE void add_lane_products(const Vector (&numbers)[R], const Vector (&row
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) sums[r][v] = add_lane_product<I>(numbers[r], row[v], sums[r][v]);
 }
+// Four neighbouring vectors, loaded by one instruction; moves `from` by `step` vectors. Where there are
+// several fours, GCC 12 copies the vectors that products take out of them, so products name a register of a
+// four in assembly.
+using Four = float32x4x4_t;
+template <int step = 4>
+HWY_INLINE Four load_four(const float*& from) {
+    const Four four = vld1q_f32_x4(from);
+    from += step * 4;
+    asm volatile("" : "+r"(from));  // or compilers compute each address by an instruction of its own
+    return four;
+}
+// Adds the product with number I of vector n of a four.
+template <int I, int n, class Vector>
+HWY_INLINE Vector add_lane_product_of(const Four& four, Vector factor, Vector sum) {
+#ifdef __clang__  // has no names for the registers of a four
+    return add_lane_product<I>(Vector(four.val[n]), factor, sum);
+#else
+    if constexpr (n == 0)
+        asm volatile("fmla %0.4s, %1.4s, %S2.s[%c3]" : "+w"(sum.raw) : "w"(factor.raw), "w"(four), "i"(I));
+    if constexpr (n == 1)
+        asm volatile("fmla %0.4s, %1.4s, %T2.s[%c3]" : "+w"(sum.raw) : "w"(factor.raw), "w"(four), "i"(I));
+    if constexpr (n == 2)
+        asm volatile("fmla %0.4s, %1.4s, %U2.s[%c3]" : "+w"(sum.raw) : "w"(factor.raw), "w"(four), "i"(I));
+    if constexpr (n == 3)
+        asm volatile("fmla %0.4s, %1.4s, %V2.s[%c3]" : "+w"(sum.raw) : "w"(factor.raw), "w"(four), "i"(I));
+    return sum;
+#endif
+}
 // Loads N neighbouring vectors, up to four with one instruction, and moves `from` past them.
 template <int N, class Vector>
 HWY_INLINE void load_vectors(const float*& from, Vector (&to)[N]) {

@@ -46,6 +46,14 @@ HWY_INLINE void add_row(const Vector (&numbers)[1], const float*& b, Vector (&su
         for (int i = 0; i < 4; ++i) sums[0][v + i] = add_lane_product<I>(numbers[0], row[i], sums[0][v + i]);
     }
 }
+template <class Vector, int V>
+HWY_INLINE void add_four(const float* x, const float*& b, Vector (&sums)[1][V]) {
+    const Vector numbers[1] = {hn::LoadU(hn::ScalableTag<float>(), x)};
+    add_row<0>(numbers, b, sums);
+    add_row<1>(numbers, b, sums);
+    add_row<2>(numbers, b, sums);
+    add_row<3>(numbers, b, sums);
+}
 // Adds the rows that come in fours, and returns how many there are. A panel is one stream, which processors
 // detect, so nothing is prefetched: two prefetches for each row took a tenth of the instructions.
 template <class Vector, int V>
@@ -54,13 +62,11 @@ HWY_INLINE int64_t add_fours(const float* x, const float* b, int64_t k, Vector (
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) sums[0][v] = all[0][v];
     int64_t i = 0;
-    for (; i + 4 <= k; i += 4) {
-        const Vector numbers[1] = {hn::LoadU(hn::ScalableTag<float>(), x + i)};
-        add_row<0>(numbers, b, sums);
-        add_row<1>(numbers, b, sums);
-        add_row<2>(numbers, b, sums);
-        add_row<3>(numbers, b, sums);
+    for (; i + 8 <= k; i += 8) {
+        add_four(x + i, b, sums);
+        add_four(x + i + 4, b, sums);
     }
+    if (i + 4 <= k) add_four(x + std::exchange(i, i + 4), b, sums);
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) all[0][v] = sums[0][v];
     return i;

@@ -172,7 +172,13 @@ HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
     for (int64_t begin = 0; begin < whole; begin += step) {
         for (int64_t i = 0; fetched && i < t.fetched.together; ++i, fetched += columns) fetch(fetched);
         const int64_t end = std::min(begin + step, whole);
-        for (int64_t k = begin; k < end; k += rows_at_once) {
+        int64_t k = begin;
+        for (; moves_past_numbers && k + 2 * rows_at_once <= end; k += 2 * rows_at_once) {
+            add_rows_at_once<R, factor>(a, t.a_row, b, sums);
+            add_rows_at_once<R, factor>(a, t.a_row, b + rows_at_once * columns, sums);
+            b += 2 * rows_at_once * columns;
+        }
+        for (; k < end; k += rows_at_once) {
             add_rows_at_once<R, factor>(a, t.a_row, b, sums);
             if (!moves_past_numbers) a += rows_at_once * a_step;
             b += rows_at_once * columns;
