@@ -357,9 +357,12 @@ void warn(const std::exception& failure) { log_warning(text(failure.what(), "; g
 }  // namespace
 
 FastrunCache::FastrunCache(const std::string& path, Access access, Connect connect)
-    : path_(path), access_(access), connection_([connect](Database*) { return connect(); }) {}
+    : path_(path), access_(access), connection_(std::in_place, [connect](Database*) { return connect(); }) {}
 
-FastrunCache::~FastrunCache() = default;
+FastrunCache::~FastrunCache() {
+    std::lock_guard lock(sqlite_mutex());
+    connection_.reset();
+}
 
 std::unique_ptr<FastrunCache> FastrunCache::open(const std::string& path, Durability durability, Wait wait) {
     if (!wait) wait = make_wait(path, long_wait);
@@ -461,7 +464,7 @@ std::vector<Measurement> FastrunCache::find_intact(const std::string& machine, c
     // Sorting a few rows costs SQLite more than finding them.
     static const std::string sql =
         text("SELECT ", measured_columns, " FROM measurement WHERE machine = ? AND problem = ?");
-    Statement& query = connection_.get().reused(sql);
+    Statement& query = connection_->get().reused(sql);
     Reset at_the_end(query);
     query.bind(1, machine).bind(2, problem);
     std::vector<Measurement> result;
@@ -496,13 +499,13 @@ size_t FastrunCache::change(const std::function<void(Database&)>& body) {
     };
     if (!storage_ || has_lost_storage_) {
         std::lock_guard lock(sqlite_mutex());
-        count_changes(connection_.get());
+        count_changes(connection_->get());
         return size_t(changed);
     }
     // The storage's lock comes first: it may take long.
     storage_->update([&](CacheStorage::Bytes present) {
         std::lock_guard lock(sqlite_mutex());
-        auto& db = connection_.get();
+        auto& db = connection_->get();
         db = std::move(*connect_to_bytes(present, path_));
         count_changes(db);
         return db.bytes();
@@ -516,7 +519,7 @@ std::optional<std::vector<std::string>> FastrunCache::considered(const Problem& 
     std::string here = machine(problem.device), key = problem.key() + beside.key();
     std::lock_guard lock(sqlite_mutex());
     std::optional<std::vector<std::string>> result;
-    try_or_warn([&] { result = find_considered(connection_.get(), here, key); });
+    try_or_warn([&] { result = find_considered(connection_->get(), here, key); });
     return result;
 }
 
@@ -536,10 +539,10 @@ void FastrunCache::store(const Problem& problem, const std::vector<Measurement>&
 
 std::vector<CacheRow> FastrunCache::rows() {
     std::lock_guard lock(sqlite_mutex());
-    auto query =
-        connection_.get().prepare(text("SELECT machine, problem, ", measured_columns,
-                                       " FROM measurement ORDER BY machine, problem, milliseconds, algorithm")
-                                      .c_str());
+    auto query = connection_->get().prepare(
+        text("SELECT machine, problem, ", measured_columns,
+             " FROM measurement ORDER BY machine, problem, milliseconds, algorithm")
+            .c_str());
     std::vector<CacheRow> rows;
     while (query.step()) rows.push_back(row_of(query));
     return rows;
@@ -563,7 +566,7 @@ std::vector<std::string> FastrunCache::verify() {
     std::vector<std::string> faults;
     {
         std::lock_guard lock(sqlite_mutex());
-        auto query = connection_.get().prepare("PRAGMA integrity_check");
+        auto query = connection_->get().prepare("PRAGMA integrity_check");
         while (query.step())
             if (std::string line = query.text(0); line != "ok") faults.push_back(line);
     }
@@ -581,12 +584,12 @@ void FastrunCache::compact() {
 
 std::vector<std::byte> FastrunCache::bytes() {
     std::lock_guard lock(sqlite_mutex());
-    return connection_.get().bytes();
+    return connection_->get().bytes();
 }
 
 void FastrunCache::flush() {
     std::lock_guard lock(sqlite_mutex());
-    connection_.get().execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    connection_->get().execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 }  // namespace mge

@@ -138,7 +138,7 @@ private:
     std::unique_ptr<CacheStorage> storage_;  // null: the database is a file, or nothing is kept
     std::atomic<bool> has_lost_storage_{false};
     // SQLite's connections do not survive fork(). A child of a cache in memory starts with an empty one.
-    PerProcess<Database> connection_;
+    std::optional<PerProcess<Database>> connection_;  // always set; emptied by the destructor, under a lock
 };
 
 }  // namespace mge
