@@ -31,10 +31,10 @@ void run_each_item(const Prepared& prepared, const Launch& launch) {
             inputs[i] = launch.inputs[i] ? launch.in<char>(i) + size_t(n) * s.input_bytes[i] : nullptr;
         for (size_t i = 0; i < launch.outputs.size(); ++i)
             outputs[i] = launch.out<char>(i) + size_t(n) * s.output_bytes[i];
-        s.algorithm->run(s.inner, {{inputs.data(), launch.inputs.size()},
-                                   {outputs.data(), launch.outputs.size()},
-                                   launch.workspace,
-                                   launch.threads});
+        Launch item = launch;
+        item.inputs = {inputs.data(), launch.inputs.size()};
+        item.outputs = {outputs.data(), launch.outputs.size()};
+        s.algorithm->run(s.inner, item);
     }
 }
 
@@ -82,7 +82,7 @@ OtherBatch::OtherBatch(const Problem& problem, const BatchOperands& operands, in
 Choice each_item(Choice one, const Problem& problem, const BatchOperands& operands) {
     EachItem state{one.algorithm, std::move(one.prepared), operands.batch, {}, {}};
     auto bytes = [&](const TensorSpec& spec, bool is_batch) {
-        return is_batch ? spec.bytes() / size_t(operands.batch) : 0;
+        return is_batch && operands.batch ? spec.bytes() / size_t(operands.batch) : 0;
     };
     for (size_t i = 0; i < problem.inputs.size(); ++i)
         state.input_bytes.push_back(bytes(problem.inputs[i], operands.inputs[i]));
@@ -90,9 +90,10 @@ Choice each_item(Choice one, const Problem& problem, const BatchOperands& operan
         state.output_bytes.push_back(bytes(problem.outputs[i], operands.outputs[i]));
     size_t workspace = state.inner.workspace();
     PackedInputs packed = state.inner.packed();
+    auto code = state.inner.code();
     one.algorithm = &each_item_algorithm;
     one.candidate.name = std::string(each_item_prefix) + one.candidate.name;
-    one.prepared = Prepared::make(std::move(state), workspace, std::move(packed));
+    one.prepared = Prepared::make(std::move(state), workspace, std::move(packed)).with_code(std::move(code));
     one.problem = problem.key();
     return one;
 }

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/mge.h"
@@ -139,6 +140,53 @@ TEST(Select, NamesEveryRefusal) {
     } catch (const DeviceError& e) {
         EXPECT_THAT(e.what(), HasSubstr("refuses: it is never right"));
     }
+}
+
+// Launches of single items, as an algorithm sees them.
+struct ItemLaunches {
+    std::vector<const void*> inputs;
+    std::vector<Queue*> queues;
+};
+void note_launch(const Prepared&, const Launch& launch) {
+    auto& noted = *launch.out<ItemLaunches*>(0)[0];
+    noted.inputs.push_back(launch.inputs[0]);
+    noted.queues.push_back(launch.queue);
+}
+const Algorithm noting[] = {{"noting", always, prepare<0>, note_launch}};
+
+// Each item of the output holds a pointer to the notes.
+ItemLaunches launches_of_items(int64_t batch) {
+    TensorSpecs inputs{{DType::f32, {batch, 2}, {}}}, outputs{{DType::i64, {batch, 1}, {}}};
+    Problem problem{"sample", nullptr, {}, inputs, outputs};
+    problem.batch_independence = [](const void*, Specs, Specs) { return std::optional(BatchIndependence{}); };
+    Choice choice = select(noting, problem, {}, {.forced = "each:noting"});
+    EXPECT_EQ(choice.candidate.name, "each:noting");
+    ItemLaunches noted;
+    std::vector<float> x(size_t(batch) * 2 + 1);
+    std::vector<ItemLaunches*> y(size_t(batch) + 1, &noted);
+    const void* in[] = {x.data()};
+    void* out[] = {y.data()};
+    choice.algorithm->run(choice.prepared, {.inputs = in, .outputs = out, .queue = &queue_of(host_device)});
+    for (size_t i = 0; i < noted.inputs.size(); ++i) EXPECT_EQ(noted.inputs[i], x.data() + 2 * i);
+    return noted;
+}
+
+TEST(Select, ItemsAreLaunchedOnTheQueueOfTheBatch) {
+    EXPECT_EQ(launches_of_items(3).queues, std::vector(3, &queue_of(host_device)));
+}
+TEST(Select, ABatchMayHaveNoItems) { EXPECT_TRUE(launches_of_items(0).queues.empty()); }
+
+// Or reports of memory would leave it out.
+TEST(Select, AlgorithmsAroundAnotherKnowItsCode) {
+    auto generate = [](const PrepareContext&) { return Prepared::make(0).with_code({{"code", 4}}); };
+    const Algorithm generating[] = {{"generating", always, generate, run}};
+    TensorSpecs specs{{DType::f16, {3, 2}, {}}};
+    Problem problem{"sample", nullptr, {}, specs, specs};
+    problem.batch_independence = [](const void*, Specs, Specs) { return std::optional(BatchIndependence{}); };
+    Choice each = select(generating, problem, {}, {.forced = "each:generating"});
+    EXPECT_EQ(each.prepared.code().size(), 1u);
+    Prepared wide = cpu::prepare_in(cpu::in_wide, {problem, {"f32:generating", 0, {}}, {}}, generating);
+    EXPECT_EQ(wide.code().size(), 1u);
 }
 
 // Settings of the process, as they were when the test ends.

@@ -206,7 +206,8 @@ Prepared prepare_in(const OtherDType& way, const PrepareContext& context, Kernel
     PackedInputs packed = packed_inputs(state);
     state.inner_workspace = place_operands(state);
     size_t workspace = state.inner_workspace + state.inner.workspace();
-    return Prepared::make(std::move(state), workspace, std::move(packed));
+    auto code = state.inner.code();
+    return Prepared::make(std::move(state), workspace, std::move(packed)).with_code(std::move(code));
 }
 
 void run_in_other_dtype(const Prepared& prepared, const Launch& launch) {
