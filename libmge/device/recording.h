@@ -23,7 +23,7 @@ public:
     virtual ~RecordingQueue();
     // Records the work that the calling thread enqueues inside `enqueue`. Other threads may use the queue
     // meanwhile. Returns nullptr, and does none of the work, if `enqueue` waits or allocates. Rethrows what
-    // `ask` throws.
+    // `enqueue` throws.
     virtual std::unique_ptr<const Recording> record_work(const std::function<void()>& enqueue) = 0;
 };
 

@@ -265,10 +265,6 @@ void time_accepted(Contestants& contestants, const Problem& problem, std::span<c
     }
 }
 
-}  // namespace
-
-namespace {
-
 void release_unused(DeviceId id) {
     auto memory = device(id).memory();
     if (memory.reserved >= memory.allocated + kept_unused) device(id).release_cached();
