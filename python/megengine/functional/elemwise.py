@@ -361,9 +361,9 @@ def clip(x: Operand, lower: Operand | None = None, upper: Operand | None = None)
     if upper is None:
         return maximum(x, lower)
     is_simple = isinstance(x, Tensor) and np.dtype(x.dtype).kind == "f"
-    has_numbers = isinstance(lower, (int, float)) and isinstance(upper, (int, float))
-    if is_simple and has_numbers and lower <= upper:
-        return _mge.ops.clip(x, lower=float(lower), upper=float(upper))
+    if is_simple and isinstance(lower, (int, float)) and isinstance(upper, (int, float)):
+        if lower <= upper:
+            return _mge.ops.clip(x, lower=float(lower), upper=float(upper))
     return elementwise("CLIP", x, lower, upper)
 
 
