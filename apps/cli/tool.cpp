@@ -45,6 +45,9 @@ class NullBuffer : public std::streambuf {
     std::streamsize xsputn(const char*, std::streamsize n) override { return n; }
 };
 
+// The stream of requested_text() while std::cout is silenced; without a buffer otherwise.
+std::ostream beside_silence(nullptr);
+
 // Redirects std::cout and std::cerr for the run of a tool, so that output on a terminal erases the progress
 // line. Restores both.
 struct TextGuard {
@@ -59,6 +62,7 @@ struct TextGuard {
         std::cout.flush();
         std::cout.rdbuf(output);
         std::cerr.rdbuf(errors);
+        beside_silence.rdbuf(nullptr);
         before_log_lines(nullptr);
     }
 };
@@ -156,8 +160,8 @@ void open_standard_descriptors() {
 
 // Text beside a file that was written may be lost: a background process may have no stdout.
 bool is_text_lost(const Invocation& invocation) {
-    std::cout.flush();
-    return !std::cout && !reader_may_leave() && !(is_stdout_closed && invocation.writes_files);
+    auto& stream = requested_text().flush();
+    return !stream && !reader_may_leave() && !(is_stdout_closed && invocation.writes_files);
 }
 
 int run_guarded(Invocation& invocation, const std::function<int(Invocation&)>& body) {
@@ -218,11 +222,11 @@ void direct_text(const Invocation& invocation) {
     static FittingLines fitting(&nowhere);
     int where = invocation.json == "-" ? STDERR_FILENO : STDOUT_FILENO;
     limit_text_width(invocation.wide ? SIZE_MAX : terminal_width(where, SIZE_MAX));
+    if (invocation.json == "-") std::cout.rdbuf(std::cerr.rdbuf());
     if (invocation.quiet) {
-        std::cout.rdbuf(&nowhere);
+        beside_silence.rdbuf(std::cout.rdbuf(&nowhere));
         return;
     }
-    if (invocation.json == "-") std::cout.rdbuf(std::cerr.rdbuf());
     if (text_width() == SIZE_MAX) return;
     fitting.redirect(std::cout.rdbuf());
     std::cout.rdbuf(&fitting);
@@ -243,6 +247,8 @@ Json make_report(const Invocation& invocation) {
     }
     return report;
 }
+
+std::ostream& requested_text() { return beside_silence.rdbuf() ? beside_silence : std::cout; }
 
 void require_stdout() {
     if (is_stdout_closed) throw UserError(closed);

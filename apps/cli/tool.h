@@ -74,6 +74,9 @@ int finish_report(const Invocation& invocation, Json report, ErrorCode code, con
 // people is dropped instead.
 void require_stdout();
 
+// Returns the stream for text that an option requests: std::cout, but even with --quiet.
+std::ostream& requested_text();
+
 // Writes requested data to a file atomically, or to stdout for "-", even with --quiet.
 void write_output(const Invocation& invocation, const std::string& path,
                   const std::function<void(std::ostream&)>& write);

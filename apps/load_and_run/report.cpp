@@ -394,9 +394,10 @@ Json ports_json(const std::vector<PortInfo>& ports) {
 void print_model_info(const Test& test) {
     std::vector<std::vector<std::string>> rows{{"type", "name", "shape", "dtype"}};
     print_ports(*test.program, rows);
-    std::cout << "Runtime Model Info\n";
-    cli::print_table(std::cout, rows);
-    std::cout << '\n';
+    auto& stream = cli::requested_text();
+    stream << "Runtime Model Info\n";
+    cli::print_table(stream, rows);
+    stream << '\n';
 }
 
 void print_results(Job& job) {

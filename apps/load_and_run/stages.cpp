@@ -162,13 +162,14 @@ void check_stored_test_cases(Job& job) {
 void write_outputs(Job& job) {
     auto& o = job.options.output;
     if (!o.dump_outputs.empty()) cli::write_npz(o.dump_outputs, job.results.at(0).outputs);
+    // First, because the others may replace the original file.
+    if (!o.packed_model_dump.empty()) write_packed(job);
     auto& fitted = job.options.run.dump_fitting_model;
     auto& transformed = job.options.graph.layout_transform_dump;
     for (auto& path : {fitted, transformed})
         if (!path.empty()) write_with_options(job, path);
     if (!fitted.empty()) job.report["dump_fitting_model"] = fitted;
     if (!transformed.empty()) job.report["layout_transform_dump"] = transformed;
-    if (!o.packed_model_dump.empty()) write_packed(job);
     if (!o.model_dump.empty()) {
         write_model(o.model_dump, job.session->model());
         job.report["model_dump"] = o.model_dump;

@@ -48,6 +48,16 @@ def test_quiet_prints_no_results(run_tool, small_model):
     assert ran.out == "" and ran.report["runs"] == 10
 
 
+@pytest.mark.parametrize(
+    "flag, text", [("--io-dump-stdout", " produced: name="), ("--model-info", "Runtime Model Info")]
+)
+def test_quiet_prints_requested_text(run_tool, small_model, flag, text):
+    ran = run_tool(TOOL, small_model, "--quiet", flag)
+    assert text in ran.out and "Performance summary" not in ran.out
+    ran = run_tool(TOOL, small_model, "--quiet", flag, "--json", "-")
+    assert ran.report["tool"] == TOOL and text in ran.err
+
+
 def test_stdout_contains_only_json(run_tool, small_model):
     ran = run_tool(TOOL, small_model, "--json", "-")
     assert ran.report["tool"] == TOOL and "Performance summary" in ran.err

@@ -2,6 +2,7 @@
 """mge-dump pack and unpack."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,34 @@ def test_cache_is_stored_in_the_file(run_tool, tmp_path):
     assert run_tool(TOOL, "pack", MODEL, packed, "--cache", cache).result["packed"]["has_cache"]
     assert run_tool(TOOL, "unpack", packed, "--cache", tmp_path / "back").code == 0
     assert (tmp_path / "back").read_bytes()
+
+
+def test_the_packed_model_may_replace_the_model(run_tool, tmp_path):
+    model = tmp_path / "m.mge"
+    shutil.copy(MODEL, model)
+    ran = run_tool("load_and_run", model, "--packed-model-dump", model, "--iter", 1)
+    assert ran.code == 0, ran.err
+    assert run_tool(TOOL, "unpack", model, tmp_path / "back").code == 0
+    assert (tmp_path / "back").read_bytes() == MODEL.read_bytes()
+    assert run_tool("load_and_run", model, "--iter", 1).code == 0
+
+
+def test_the_original_is_packed_even_if_it_is_replaced(run_tool, tmp_path):
+    model, packed = tmp_path / "m.mge", tmp_path / "m.lite"
+    shutil.copy(MODEL, model)
+    flags = ("--packed-model-dump", packed, "--layout-transform-dump", model, "--iter", 1)
+    ran = run_tool("load_and_run", model, "--layout-transform", "cpu", *flags)
+    assert ran.code == 0, ran.err
+    assert run_tool(TOOL, "unpack", packed, tmp_path / "back").code == 0
+    assert (tmp_path / "back").read_bytes() == MODEL.read_bytes()
+
+
+def test_the_cache_that_a_run_fills_can_be_packed(run_tool, tmp_path):
+    cache, packed = tmp_path / "cache.sqlite", tmp_path / "m.lite"
+    flags = ("--fast-run-algo-policy", cache, "--packed-model-dump", packed, "--pack-cache", cache)
+    ran = run_tool("load_and_run", MODEL, "--fast-run", *flags, "--iter", 1)
+    assert ran.code == 0, ran.err
+    assert run_tool(TOOL, "unpack", packed, "--cache", tmp_path / "back").code == 0
 
 
 @pytest.mark.parametrize("cipher", ["AES_default", "RC4_default", "SIMPLE_FAST_RC4_default"])

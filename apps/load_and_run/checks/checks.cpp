@@ -129,7 +129,7 @@ void Checks::open_dumps(const std::shared_ptr<const Program>& program) {
     }
     if (options_.io_dump_stdout) {
         cli::require_stdout();
-        sinks_.push_back(text_dump(std::cout));
+        sinks_.push_back(text_dump(cli::requested_text()));
     }
     if (options_.io_dump_stderr) sinks_.push_back(text_dump(std::cerr));
     if (!options_.bin_io_dump.empty()) sinks_.push_back(binary_dump(options_.bin_io_dump));

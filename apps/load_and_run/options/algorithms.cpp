@@ -20,13 +20,12 @@ void add(CLI::App& app, AlgorithmOptions& o) {
                  doc_of("select.same_between_batches"));
     app.add_option("--fast-run-shared-batch-size", o.shared_batch_size, doc_of("select.shared_batch_size"))
         ->check(cli::whole_number(0, 1u << 31));
-    cli::written_with_folders(
-        app.add_option(
-            "--fast-run-algo-policy", o.cache,
-            "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
-            "--fast-run or --full-run an existing cache is read and nothing is measured. An encrypted one "
-            "stays so"))
-        ->type_name("FILE");
+    auto* cache = app.add_option(
+        "--fast-run-algo-policy", o.cache,
+        "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
+        "--fast-run or --full-run an existing cache is read and nothing is measured. An encrypted one "
+        "stays so");
+    cli::replaces(cli::written_with_folders(cache), "--pack-cache")->type_name("FILE");
     cli::add_key_options(app, o.cache_key, "the key of an encrypted cache (default: the model's)", "cache-");
     app.add_flag("--no-model-cache", o.no_model_cache,
                  "Pack the weights anew, and keep no copies for the next start (see MGE_MODEL_CACHE)");

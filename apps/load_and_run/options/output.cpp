@@ -13,9 +13,9 @@ void add_packing(CLI::App& app, OutputOptions& o) {
     auto* passed = app.add_option("--model-dump", o.model_dump,
                                   "Write the model as it is after the passes that ran on it");
     cli::replaces(cli::written(passed), "model")->type_name("FILE.mge");
-    cli::written(
-        app.add_option("--packed-model-dump", o.packed_model_dump, "Write a packed Lite model of the file"))
-        ->type_name("FILE.lite");
+    auto* packed =
+        app.add_option("--packed-model-dump", o.packed_model_dump, "Write a packed Lite model of the file");
+    cli::replaces(cli::written(packed), "model")->type_name("FILE.lite");
     app.add_option("--pack-info-json", o.pack_info_json, "Information to pack with it")->type_name("FILE");
     app.add_option("--pack-cache", o.pack_cache, "Algorithm cache to pack with it (default: this run's)")
         ->type_name("FILE");
