@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "apps/cli/output/table.h"
+#include "libmge/base/unique_names.h"
 #include "libmge/inspect/value_names.h"
 
 namespace mge::dump {
@@ -22,14 +22,12 @@ size_t constants_of(const Graph& graph) {
 
 std::vector<std::string> value_names(const Graph& graph) {
     std::vector<std::string> names;
-    std::set<std::string> taken;
+    UniqueNames taken;
     Graph named = name_values(graph);  // the names in runs, profiles and dumps
     for (size_t i = 0; i < named.values().size(); ++i) {
         auto& value = named.value(ValueId(i));
         std::string name = value.name.empty() ? text(value.is_constant() ? "c" : "v", i) : value.name;
-        std::string unique = name;
-        for (int n = 1; !taken.insert(unique).second; ++n) unique = text(name, '[', n, ']');
-        names.push_back(unique);
+        names.push_back(taken.unique(name));
     }
     return names;
 }

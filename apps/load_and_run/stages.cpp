@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "apps/cli/files/array_file.h"
 #include "apps/cli/output/table.h"
@@ -14,6 +13,7 @@
 #include "apps/load_and_run/report.h"
 #include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
+#include "libmge/base/unique_names.h"
 #include "libmge/device/device.h"
 #include "libmge/model/pack.h"
 #include "libmge/op/operator_library.h"
@@ -23,13 +23,11 @@ namespace {
 
 std::vector<std::pair<std::string, Tensor>> collect_outputs(const Test& test) {
     std::vector<std::pair<std::string, Tensor>> outputs;
-    std::set<std::string> taken;
+    UniqueNames names;
     for (size_t i = 0; i < test.program->outputs().size(); ++i) {
         std::string name = test.program->outputs()[i].name;
         if (name.empty()) name = "output";
-        std::string unique = name;
-        for (int n = 1; !taken.insert(unique).second; ++n) unique = text(name, '[', n, ']');
-        outputs.emplace_back(unique, to_host(test.context->copy_output(i)));
+        outputs.emplace_back(names.unique(name), to_host(test.context->copy_output(i)));
     }
     return outputs;
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "libmge/base/unique_names.h"
 #include "libmge/graph/origins.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/shape/layout/reorder.h"
@@ -33,8 +34,8 @@ ValueKeys make_keys(const Graph& graph, const std::function<std::vector<std::str
 Graph name_values(Graph graph) {
     note_origins(graph);
     std::vector<bool> is_port(graph.values().size());
-    std::set<std::string> taken;
-    for (auto& value : graph.values()) taken.insert(value.name);
+    UniqueNames names;
+    for (auto& value : graph.values()) names.take(value.name);
     for (auto* ids : {&graph.inputs(), &graph.outputs()})
         for (ValueId id : *ids) is_port[size_t(id)] = true;
     std::vector<std::string> labels(graph.values().size());
@@ -46,7 +47,7 @@ Graph name_values(Graph graph) {
             value.name = labels[size_t(id)];
             // Several nodes may originate from one operator of another engine's file, with its name.
             NodeId number = value.origins.empty() ? NodeId(i) : value.origins.front().node;
-            if (!taken.insert(value.name).second) taken.insert(value.name += text('#', number));
+            if (!names.take(value.name)) value.name = names.unique(text(value.name, '#', number));
         }
     return graph;
 }
@@ -61,12 +62,11 @@ std::vector<std::string> value_labels(const Program& program) {
     for (auto& port : program.outputs()) is_output[size_t(port.value)] = true;
     // The ranges' version does not compile with clang 14 and libstdc++.
     std::stable_partition(order.begin(), order.end(), [&](size_t i) { return is_output[i]; });
-    std::set<std::string> taken;
+    UniqueNames names;
     for (size_t i : order) {  // outputs first: they keep their names
         bool is_constant = values[i].place == ValueReport::Place::constant;
         if (labels[i].empty()) labels[i] = text(is_constant ? "constant#" : "value#", i);
-        std::string base = labels[i];
-        for (int n = 1; !taken.insert(labels[i]).second; ++n) labels[i] = text(base, '[', n, ']');
+        labels[i] = names.unique(labels[i]);
     }
     return labels;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "libmge/base/unique_names.h"
 #include "libmge/graph/infer.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/model/import/megengine/counterparts.h"
@@ -68,12 +69,23 @@ std::string result_name(const std::string& name, const Node& node) {
     return text(dot == std::string::npos ? "" : name.substr(0, dot + 1), last);
 }
 
-// Numbers duplicate names.
+// Numbers duplicate names from 0 on. Fixed and empty ones are kept.
+void number_equal(const std::vector<std::string*>& names, const std::vector<bool>& is_fixed) {
+    std::map<std::string, int> counts;
+    for (auto* name : names) ++counts[*name];
+    UniqueNames unique;
+    std::vector<std::string*> others;
+    for (size_t i = 0; i < names.size(); ++i)
+        if (is_fixed[i] || names[i]->empty() || counts[*names[i]] == 1)
+            unique.take(*names[i]);
+        else
+            others.push_back(names[i]);
+    for (auto* name : others) *name = unique.numbered(*name, 0);
+}
 void number_equal(std::vector<std::string>& names) {
-    std::map<std::string, int> counts, next;
-    for (auto& name : names) ++counts[name];
-    for (auto& name : names)
-        if (counts[name] > 1) name = text(name, '[', next[name]++, ']');
+    std::vector<std::string*> all;
+    for (auto& name : names) all.push_back(&name);
+    number_equal(all, std::vector<bool>(all.size()));
 }
 
 void name_results(Graph& graph, const Node& node, const std::string& name) {
@@ -104,19 +116,12 @@ void drop_names(Graph& graph, const KeptNames& kept) {
 }
 
 void number_equal_values(Graph& graph) {
-    std::set<ValueId> ports(graph.inputs().begin(), graph.inputs().end());
-    ports.insert(graph.outputs().begin(), graph.outputs().end());
-    std::map<std::string, int> counts, next;
-    for (auto& value : graph.values()) ++counts[value.name];
-    for (size_t i = 0; i < graph.values().size(); ++i) {
-        auto& name = graph.value(ValueId(i)).name;
-        if (name.empty() || counts[name] == 1 || ports.contains(ValueId(i))) continue;
-        int& number = next[name];
-        std::string numbered;
-        do numbered = text(name, '[', number++, ']');
-        while (!counts.emplace(numbered, 1).second);
-        name = numbered;
-    }
+    std::vector<std::string*> names;
+    for (size_t i = 0; i < graph.values().size(); ++i) names.push_back(&graph.value(ValueId(i)).name);
+    std::vector<bool> is_port(names.size());
+    for (auto* ids : {&graph.inputs(), &graph.outputs()})
+        for (ValueId id : *ids) is_port[size_t(id)] = true;
+    number_equal(names, is_port);
 }
 
 Graph separate_biases(const Graph& graph, NameScopes& scopes) {

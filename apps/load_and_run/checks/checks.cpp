@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <iostream>
-#include <set>
 
 #include "apps/cli/files/array_file.h"
 #include "apps/cli/output/table.h"
 #include "apps/load_and_run/checks/json.h"
 #include "libmge/base/files/folder.h"
+#include "libmge/base/unique_names.h"
 #include "libmge/device/cpu/memory_limit.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
@@ -50,15 +50,13 @@ class Checks::NpzDump final : public IoDumpSink {
 public:
     explicit NpzDump(std::string path) : path_(std::move(path)) {}
     void write(const DumpedValue& value) override {
-        std::string name = value.self.name;
-        for (int n = 1; !taken_.insert(name).second; ++n) name = text(value.self.name, '[', n, ']');
-        arrays_.emplace_back(name, copy_plain(value.value));
+        arrays_.emplace_back(names_.unique(value.self.name), copy_plain(value.value));
     }
     void finish() { cli::write_npz(path_, arrays_); }
 
 private:
     std::string path_;
-    std::set<std::string> taken_;
+    UniqueNames names_;
     std::vector<std::pair<std::string, Tensor>> arrays_;
 };
 

@@ -96,7 +96,7 @@ void Translation::translate(const Node& node) {
             text(operator_text(node.op->name, name), ": a size that is known only at run time"));
         return;
     }
-    std::string unique = taken_node_names_.insert(name).second ? name : text(name, '#', first);
+    std::string unique = node_names_.take(name) ? name : node_names_.unique(text(name, '#', first));
     writer_.name_nodes(first, unique, names_[size_t(node.outputs[0])]);
 }
 

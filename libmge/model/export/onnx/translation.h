@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "libmge/base/unique_names.h"
 #include "libmge/model/export/onnx/site.h"
 
 namespace mge::to_onnx {
@@ -43,7 +44,7 @@ private:
     Shapes shapes_;
     std::vector<int> uses_;
     std::vector<Operand> names_;  // by value
-    std::set<std::string> taken_node_names_;
+    UniqueNames node_names_;
     std::vector<std::string> problems_;
 };
 

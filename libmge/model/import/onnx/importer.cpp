@@ -474,7 +474,8 @@ NodeOrder Importer::order_of(Names& names) {
 // A sequence is as many outputs as it has items.
 std::vector<std::pair<std::string, Tensor>> Importer::named_outputs(const Names& names) {
     std::vector<std::pair<std::string, Tensor>> named;
-    std::set<std::string> taken;
+    std::set<std::string> taken, given;
+    for (auto& output : record_.model.graph().output()) given.insert(output.name());
     std::map<std::string, int> times;
     auto add = [&](const std::string& name, const Tensor& value) {
         if (!taken.insert(name).second)
@@ -493,8 +494,11 @@ std::vector<std::pair<std::string, Tensor>> Importer::named_outputs(const Names&
         }
         if (!sequence) {
             // Exporters say a result twice that a layer gives twice.
-            int before = times[name]++;
-            add(before ? text(name, '_', before) : name, *value);
+            int& before = times[name];
+            std::string unique = before ? text(name, '_', before) : name;
+            while (before && given.contains(unique)) unique = text(name, '_', ++before);
+            ++before;
+            add(unique, *value);
         } else if (sequence->items.empty()) {
             add_problem(text("output '", name.substr(0, longest_name), "': an empty sequence or optional"));
         } else {
