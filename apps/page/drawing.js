@@ -6,12 +6,12 @@ function makeDrawing(holder, height, attributes = {}) {
 }
 function niceTicks(from, to, count) {
   const rough = (to - from) / count;
-  if (!(rough > 0)) return [from];
+  if (!(rough > 0 && Number.isFinite(rough))) return Number.isFinite(from) ? [from] : [];
   const power = 10 ** Math.floor(Math.log10(rough));
   const size = power * [1, 2, 5, 10].find((m) => m * power >= rough);
-  const ticks = [];
-  for (let t = Math.ceil(from / size) * size; t <= to; t += size) ticks.push(t);
-  return ticks;
+  // Far from 0, adding a small size changes nothing: the ticks are counted.
+  const first = Math.ceil(from / size), last = Math.floor(to / size);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => (first + i) * size);
 }
 // Times on an axis in one unit, without digits that all have.
 function timeUnit(ticks) {
