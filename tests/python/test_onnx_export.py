@@ -260,7 +260,7 @@ def test_large_weights_are_in_a_file_next_to_the_model(tmp_path):
 
 
 def with_large_weight(value, *vectors):
-    """Return a model of a product with a weight of 12 kB, plus vectors of 1 kB that stay in the model."""
+    """Return a product with a weight of 12 kB, plus vectors of 1 kB that stay in the model."""
 
     def function(x):
         y = F.matmul(x, mge.Tensor(np.full((6, 500), value, np.float32)))
