@@ -702,3 +702,20 @@ def test_grids_and_norms_keep_double_precision(tmp_path):
     got = in_double(tmp_path, "RMSNormalization", x, scale, opset=23)
     epsilon = float(np.float32(1e-5))
     same_in_double(got, x / np.sqrt((x * x).mean(1, keepdims=True) + epsilon) * scale)
+
+
+def test_a_result_that_is_given_twice_beside_one_with_such_a_name(tmp_path):
+    nodes = [node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y_1"])]
+    path = model_of(nodes, [port("x", [2])], [port(y, [2]) for y in ("y", "y", "y_1")], tmp_path)
+    results = load(path)(np.array([-1, 2], np.float32))
+    assert [y.numpy().tolist() for y in results] == [[0, 2], [0, 2], [1, -2]]
+
+
+def test_defaults_in_double_precision(tmp_path):
+    """Those of attributes are f32; a scale that follows from a size is not."""
+    x = drawn(1, 1, 4, 3)
+    got = in_double(tmp_path, "LeakyRelu", x)
+    same_in_double(got, np.where(x < 0, x * float(np.float32(0.01)), x))
+    got = in_double(tmp_path, "Attention", x, x, x, opset=23)
+    scores = np.exp(x @ x.swapaxes(2, 3) / np.sqrt(3))
+    same_in_double(got, scores / scores.sum(-1, keepdims=True) @ x)

@@ -35,7 +35,7 @@ int64_t Attributes::value(std::string_view name, int64_t otherwise) const {
 
 double Attributes::number(std::string_view name, double otherwise) const {
     auto* found = find(name, AttributeProto::FLOAT);
-    return double(found ? found->f() : float(otherwise));
+    return found ? double(found->f()) : otherwise;
 }
 
 std::string Attributes::word(std::string_view name, std::string_view otherwise) const {

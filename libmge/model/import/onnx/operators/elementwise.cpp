@@ -197,7 +197,7 @@ Tensors import_is_inf(const Site& site) {
 
 Tensors import_leaky_relu(const Site& site) {
     site.attributes.integers("consumed_inputs");
-    return {ops::leaky_relu(site.in(0), {site.attributes.number("alpha", 0.01)})};
+    return {ops::leaky_relu(site.in(0), {site.attributes.number("alpha", double(0.01F))})};
 }
 // Before version 7 a slope per channel has no axes after it; since then broadcasting aligns from the right.
 Tensors import_prelu(const Site& site) {
