@@ -95,6 +95,22 @@ TEST(Select, CacheAndMeasuringAgreeAboutEqualTimes) {
     EXPECT_EQ(costs.queries, 2);
 }
 
+void refuse(const Prepared&, const Launch&) { throw UserError("such values are refused"); }
+
+TEST(Select, CandidatesThatRefuseMadeUpOperandsHaveNoTime) {
+    const Algorithm list[] = {{"refuses", always, prepare<0>, refuse},
+                              {"runs", always, prepare<0>, run},
+                              {"refuses too", always, prepare<0>, refuse}};
+    SelectOptions options{.heuristic = false, .profile = true};
+    Choice choice = select(list, Sample(3).problem, {}, options);
+    EXPECT_EQ(choice.candidate.name, "runs");
+    EXPECT_EQ(choice.source, ChoiceSource::measured);
+
+    choice = select(KernelList(list).subspan(2), Sample(3).problem, {}, options);
+    EXPECT_EQ(choice.candidate.name, "refuses too");
+    EXPECT_EQ(choice.source, ChoiceSource::heuristic);
+}
+
 TEST(Select, CacheOrHeuristicNeverMeasures) {
     auto cache = FastrunCache::in_memory();
     Costs costs;

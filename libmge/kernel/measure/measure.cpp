@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ctime>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -230,8 +231,10 @@ void feed_costs(Contestants& contestants, const Problem& problem, const CostSour
     }
 }
 
-void time_all(Contestants& contestants, const Problem& problem, std::span<const void* const> constants,
-              Neighbourhood beside, Witness& witness) {
+// An operator may refuse operands that are made up, such as weights below 0. A candidate that does has no
+// time.
+void time_accepted(Contestants& contestants, const Problem& problem, std::span<const void* const> constants,
+                   Neighbourhood beside, Witness& witness) {
     if (contestants.list().empty()) return;
     Scratch scratch(problem, constants, beside);
     // The first run of a kernel on a GPU waits until its code is there, which may take longer than all
@@ -250,18 +253,23 @@ void time_all(Contestants& contestants, const Problem& problem, std::span<const 
         scratch.run(*c.named->algorithm, c.prepared);
     };
     auto own = [&] { return scratch.own_milliseconds(); };
-    auto results = contest({contestants.list().size(), !contestants.all_fit(), ready, run, own}, witness);
-    for (size_t i = 0; i < results.size(); ++i) contestants.list()[i].result = results[i];
-}
-
-// An operator may refuse operands that are made up, such as weights below 0. Then no time is known.
-void time_accepted(Contestants& contestants, const Problem& problem, std::span<const void* const> constants,
-                   Neighbourhood beside, Witness& witness) {
-    try {
-        time_all(contestants, problem, constants, beside, witness);
-    } catch (const UserError& e) {
-        if (log_enabled(LogChannel::fastrun))
-            log_line(LogChannel::fastrun, text(problem.key(), ": cannot be measured: ", e.what()));
+    std::vector<size_t> left(contestants.list().size());  // those that have not refused
+    std::iota(left.begin(), left.end(), size_t(0));
+    while (!left.empty()) {
+        size_t at = 0;  // the one that runs
+        auto ready_left = [&](size_t i) { ready(left[at = i]); };
+        auto run_left = [&](size_t i) { run(left[i]); };
+        try {
+            auto results = contest({left.size(), !contestants.all_fit(), ready_left, run_left, own}, witness);
+            for (size_t i = 0; i < results.size(); ++i) contestants.list()[left[i]].result = results[i];
+            return;
+        } catch (const UserError& e) {
+            if (log_enabled(LogChannel::fastrun))
+                log_line(LogChannel::fastrun,
+                         text(problem.key(), ": ", contestants.list()[left[at]].named->candidate.name,
+                              " cannot be measured: ", e.what()));
+            left.erase(left.begin() + std::ptrdiff_t(at));
+        }
     }
 }
 
