@@ -100,10 +100,10 @@ void Database::checkpoint_log() {
 }
 
 // SQLite counts a file system without locks as a locked file. Its last call is the one that was refused.
-int Database::wait_for_lock(void* busy, int) {
+int Database::wait_for_lock(void* busy, int tries) {
     auto& b = *static_cast<Busy*>(busy);
     b.has_no_locks |= errno == ENOLCK;
-    return !b.has_no_locks && b.wait && b.wait->wait_a_moment();
+    return !b.has_no_locks && b.wait && b.wait->wait_a_moment(tries == 0);
 }
 
 std::string Database::why_locked() const {

@@ -69,7 +69,7 @@ public:
     // Moves the contents of the log into the file, unless others are using it: does not wait.
     void checkpoint_log();
     // Called when another process holds a lock: false if there is no time to wait, or no longer.
-    bool wait_for_lock() const { return wait_for_lock(busy_.get(), 0) != 0; }
+    bool wait_for_lock(int tries) const { return wait_for_lock(busy_.get(), tries) != 0; }
     // The number of rows changed since the database was opened.
     int changes() const { return sqlite3_total_changes(db_.get()); }
     sqlite3* handle() const { return db_.get(); }

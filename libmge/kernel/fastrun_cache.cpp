@@ -209,11 +209,11 @@ void check_format(Database& db, const std::string& path) {
 
 // Changing the journal's mode needs the file for itself, and SQLite does not wait for it.
 void enter_wal_mode(Database& db) {
-    for (;;) {
+    for (int tries = 0;; ++tries) {
         int code = sqlite3_exec(db.handle(), "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
         if (code == SQLITE_OK) return;
         bool is_locked = code == SQLITE_BUSY || code == SQLITE_LOCKED;
-        if (!is_locked || !db.wait_for_lock()) db.fail();
+        if (!is_locked || !db.wait_for_lock(tries)) db.fail();
     }
 }
 

@@ -8,9 +8,9 @@
 
 namespace mge {
 
-// Limits the time that one user of a file waits for the locks of other processes, over all waits. Time
-// without a wait is credited to later waits, so that many short waits never use up the limit. Not
-// thread-safe.
+// Limits the time that one user of a file waits for the locks of other processes, over all waits. Short waits
+// that get their lock do not count, however many there are: then all users make progress. Time without a wait
+// is credited to later waits. Not thread-safe.
 class MGE_API LockWait {
 public:
     using Milliseconds = std::chrono::milliseconds;
@@ -18,8 +18,9 @@ public:
     LockWait(std::string what, Milliseconds limit) : what_(std::move(what)), limit_(limit), left_(limit) {}
 
     // Sleeps a moment; false once the limit is used up, from then on without sleeping. A wait of more than a
-    // second is announced by a warning.
-    bool wait_a_moment();
+    // second is announced by a warning. `is_another` says that the last wait got its lock; so does a call
+    // long after the last one.
+    bool wait_a_moment(bool is_another = false);
     std::string limit_text() const;  // "5 s"
 
 private:
@@ -27,7 +28,7 @@ private:
     void begin_wait(Clock::time_point now);
 
     std::string what_;
-    Clock::duration limit_, left_;
+    Clock::duration limit_, left_, left_before_{};  // the last: when the wait began
     Clock::time_point wait_began_, last_wait_;
     Clock::duration moment_{};
     bool is_used_up_ = false;
