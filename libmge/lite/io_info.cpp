@@ -14,14 +14,15 @@ namespace lite {
 namespace {
 
 // Shapes that are known without a run; others are unknown.
-mge::TensorSpecs output_specs(const SharedModel& model, const std::vector<Input>& inputs) {
+mge::TensorSpecs output_specs(const SharedModel& model, const std::vector<Input>& inputs,
+                              const std::vector<Output>& outputs) {
     mge::TensorSpecs specs;
+    auto ids = ids_of(model.graph(), outputs);
     if (std::ranges::all_of(inputs, &Input::has_layout)) {
         for (auto& input : inputs) specs.push_back(input.spec());
-        return model.output_specs(specs);
+        return model.output_specs(specs, ids);
     }
-    for (auto id : model.graph().outputs())
-        specs.push_back({model.graph().value(id).spec.dtype, mge::Shape::unknown(), {}});
+    for (auto id : ids) specs.push_back({model.graph().value(id).spec.dtype, mge::Shape::unknown(), {}});
     return specs;
 }
 
@@ -36,10 +37,10 @@ NetworkIO io_of(ModelFile file) {
         result.inputs.push_back(input.io);
         result.inputs.back().config_layout = input.tensor->get_layout();
     }
-    auto specs = output_specs(model, inputs);
-    for (auto& output : outputs) {
-        result.outputs.push_back(output.io);
-        result.outputs.back().config_layout = layout_of(specs[output.index]);
+    auto specs = output_specs(model, inputs, outputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        result.outputs.push_back(outputs[i].io);
+        result.outputs.back().config_layout = layout_of(specs[i]);
     }
     return result;
 }

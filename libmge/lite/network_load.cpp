@@ -251,10 +251,7 @@ void Network::NetworkImplBase::require_shapes(const Loaded& loaded, const mge::T
 // By output of the network.
 mge::TensorSpecs Network::NetworkImplBase::output_specs(const Loaded& loaded,
                                                         const mge::TensorSpecs& inputs) {
-    auto all = loaded.model->output_specs(inputs);
-    mge::TensorSpecs specs;
-    for (auto& output : loaded.outputs) specs.push_back(all[output.index]);
-    return specs;
+    return loaded.model->output_specs(inputs, ids_of(loaded.model->graph(), loaded.outputs));
 }
 
 // A program for further sizes of the inputs, too. Its runs allocate their outputs.

@@ -178,4 +178,10 @@ std::vector<Output> make_outputs(const mge::Graph& graph, const NetworkIO& io, c
     return outputs;
 }
 
+std::vector<mge::ValueId> ids_of(const mge::Graph& graph, const std::vector<Output>& outputs) {
+    std::vector<mge::ValueId> ids;
+    for (auto& output : outputs) ids.push_back(graph.outputs()[output.index]);
+    return ids;
+}
+
 }  // namespace lite

@@ -52,6 +52,8 @@ struct PortOptions {
 std::vector<Input> make_inputs(const mge::Graph& graph, const NetworkIO& io, const PortOptions& options);
 // With `configured_outputs_only`, only those in `io`; Error if there are none.
 std::vector<Output> make_outputs(const mge::Graph& graph, const NetworkIO& io, const PortOptions& options);
+// The values of the graph that these outputs return.
+std::vector<mge::ValueId> ids_of(const mge::Graph& graph, const std::vector<Output>& outputs);
 
 // A tensor whose memory comes from the allocator.
 std::shared_ptr<Tensor> make_tensor(mge::DeviceId device, bool is_pinned,

@@ -9,6 +9,7 @@
 #include "libmge/graph/place.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/lite/compile_options.h"
+#include "libmge/passes/pass.h"
 #include "lite/error.h"
 
 namespace lite {
@@ -30,10 +31,11 @@ SharedModel::SharedModel(mge::Model model)
     prints_ = mge::remember_constants(model_.graph);
 }
 
-std::vector<mge::TensorSpec> SharedModel::output_specs(const mge::TensorSpecs& inputs) const {
+std::vector<mge::TensorSpec> SharedModel::output_specs(const mge::TensorSpecs& inputs,
+                                                       const std::vector<mge::ValueId>& outputs) const {
     std::lock_guard lock(mutex_);
     if (is_forgotten_) throw Error("the shapes are fixed: comp_node_seq_record_level 2 frees the graph");
-    auto shaped = mge::infer_shapes(model_.graph, inputs);
+    auto shaped = mge::infer_shapes(part_for(outputs), inputs);
     std::vector<mge::TensorSpec> specs;
     for (auto id : shaped.outputs()) specs.push_back(shaped.value(id).spec);
     return specs;
@@ -55,9 +57,15 @@ std::shared_ptr<const mge::Program> SharedModel::find_known(const ProgramRequest
     return nullptr;
 }
 
-mge::Graph SharedModel::graph_for(const ProgramRequest& request) const {
+// Without the operators of other outputs, which need not accept the sizes of the inputs.
+mge::Graph SharedModel::part_for(const std::vector<mge::ValueId>& outputs) const {
     mge::Graph graph = model_.graph;
-    graph.set_outputs(request.outputs);
+    graph.set_outputs(outputs);
+    return mge::remove_dead_nodes(std::move(graph), {});
+}
+
+mge::Graph SharedModel::graph_for(const ProgramRequest& request) const {
+    mge::Graph graph = part_for(request.outputs);
     if (!request.keeps_places)
         for (size_t i = 0; i < graph.values().size(); ++i) graph.value(mge::ValueId(i)).device = {};
     return graph;

@@ -39,9 +39,10 @@ public:
     // The stored compile options.
     const std::optional<mge::StoredOptions>& stored_options() const { return stored_; }
 
-    // The specs of all outputs for these inputs; shapes are unknown if only a run determines them. A user
-    // error if the model does not accept such inputs.
-    std::vector<mge::TensorSpec> output_specs(const mge::TensorSpecs& inputs) const;
+    // The specs of these outputs of the graph for these inputs; shapes are unknown if only a run determines
+    // them. A user error if their part of the model does not accept such inputs.
+    std::vector<mge::TensorSpec> output_specs(const mge::TensorSpecs& inputs,
+                                              const std::vector<mge::ValueId>& outputs) const;
     // An existing program of another network, or a new one.
     std::shared_ptr<const mge::Program> find(const ProgramRequest& request);
     // A program for all sizes of the axes in which inputs of `earlier` runs differ from those of the request;
@@ -58,6 +59,7 @@ private:
         std::weak_ptr<const mge::Program> program;
     };
     std::shared_ptr<const mge::Program> find_known(const ProgramRequest& request);
+    mge::Graph part_for(const std::vector<mge::ValueId>& outputs) const;
     mge::Graph graph_for(const ProgramRequest& request) const;
     std::shared_ptr<const mge::Program> compile(const ProgramRequest& request) const;
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "libmge/device/device.h"
+#include "libmge/ops/all.h"
 #include "tests/lite/networks.h"
 
 namespace lite::test {
@@ -259,6 +260,25 @@ TEST(NetworkIOList, OnlyConfiguredOutputsAreComputed) {
     Network none(NetworkIO{{}, {named("nothing")}});
     none.compute_only_configured_output();
     EXPECT_THAT(error_of([&] { none.load_model(sum_and_difference()); }), HasSubstr("names no output"));
+}
+
+TEST(NetworkIOList, OutputsThatAreNotComputedDoNotRestrictTheSizes) {
+    auto model = make_model({{"x", {mge::DType::f32, {2, 3}, {}}}}, [](const mge::Tensors& in) {
+        return std::vector<std::pair<std::string, mge::Tensor>>{
+            {"twice", mge::ops::add(in[0], in[0])}, {"fixed", mge::ops::reshape(in[0], {.shape = {3, 2}})}};
+    });
+    ModelPath file(model);
+    Network network(NetworkIO{{}, {named("twice")}});
+    network.compute_only_configured_output();
+    network.load_model(file.path());
+    for (size_t n : {4, 1, 5}) {
+        auto x = network.get_io_tensor("x");
+        x->set_layout(layout({n, 3}));
+        write<float>(*x, std::vector<float>(3 * n, 1));
+        run(network);
+        EXPECT_THAT(output(network, "twice"), testing::Each(2));
+        EXPECT_TRUE(network.get_io_tensor("twice")->get_layout() == layout({n, 3}));
+    }
 }
 
 TEST(NetworkIOList, TypesWithoutLiteEquivalentAreNamed) {
