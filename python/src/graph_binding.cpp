@@ -216,9 +216,15 @@ Ids outputs_of(const OpenGraph& graph, ValueId id) {
     return graph.graph().value(id).producer < 0 ? Ids{id} : graph.maker(id).outputs;
 }
 
+// Throws for the id of no value. Graphs themselves trust their ids.
+void require_values(const Graph& graph, const Ids& ids) {
+    for (ValueId id : ids) (void)graph.value(id);
+}
+
 // Returns the operators, inputs and constants that the values depend on, in topological order.
 Ids order(const OpenGraph& graph, const Ids& values) {
     auto& g = graph.graph();
+    require_values(g, values);
     std::set<ValueId> seen;
     Ids result;
     auto visit = [&](ValueId id) {
@@ -252,6 +258,14 @@ void set_shape(OpenGraph& graph, const std::map<ValueId, std::vector<int64_t>>& 
     graph.change_to(infer_again(std::move(changed)));
 }
 
+void set_dtype(OpenGraph& graph, ValueId id, nb::handle dtype) {
+    Graph changed = graph.graph();
+    auto& value = changed.value(id);
+    if (!value.is_input) throw_user("graph", text("'", graph.name(id), "' is no input"));
+    value.spec.dtype = parse_dtype(dtype.ptr());
+    graph.change_to(infer_again(std::move(changed)));
+}
+
 // Absent inputs stay absent. Surplus inputs are appended.
 void set_inputs(OpenGraph& graph, ValueId id, const Ids& inputs) {
     Ids all = graph.maker(id).inputs;
@@ -279,6 +293,11 @@ void set_constant(OpenGraph& graph, ValueId id, nb::handle tensor) {
 // Returns (ids in this graph, the complete mapping from the source).
 nb::tuple copy_from(OpenGraph& graph, const OpenGraph& source, const Ids& values,
                     std::map<ValueId, ValueId> known) {
+    require_values(source.graph(), values);
+    for (auto& [from, to] : known) {
+        (void)source.graph().value(from);
+        (void)graph.graph().value(to);
+    }
     Graph changed = graph.graph();
     // Copying within a graph shares unchanged parts, so both arguments must be the same object.
     Ids result = &graph == &source ? copy_values(changed, changed, values, known)
@@ -380,6 +399,7 @@ void add_values(nb::class_<OpenGraph>& type) {
             "bind",
             [](OpenGraph& g, nb::handle tensor, ValueId id) {
                 tensor_argument(tensor, "bind");
+                (void)g.graph().value(id);
                 value_of(tensor.ptr()) = g.builder().symbol(id);
             },
             nb::arg("tensor"), nb::arg("id"), "Makes the Tensor object a symbol of this value.")
@@ -426,8 +446,8 @@ void add_changes(nb::class_<OpenGraph>& type) {
         .def(
             "take_name",
             [](OpenGraph& g, ValueId from, ValueId to) {
-                auto& name = g.graph().value(to).name;
-                if (name.empty()) name = std::exchange(g.graph().value(from).name, {});
+                auto &name = g.graph().value(to).name, &source = g.graph().value(from).name;
+                if (name.empty()) name = std::exchange(source, {});
             },
             nb::arg("value"), nb::arg("other"),
             "Moves the name of the first value to the second one, unless that has a name.")
@@ -447,8 +467,14 @@ void add_changes(nb::class_<OpenGraph>& type) {
         .def("set_shapes", &set_shape, nb::arg("shapes"),
              "Changes the shapes of inputs, given by id, and "
              "infers all shapes again.")
+        .def("set_dtype", &set_dtype, nb::arg("id"), nb::arg("dtype"),
+             "Changes the dtype of an input and infers all dtypes again.")
         .def(
-            "set_outputs", [](OpenGraph& g, const Ids& ids) { g.graph().set_outputs(ids); },
+            "set_outputs",
+            [](OpenGraph& g, const Ids& ids) {
+                require_values(g.graph(), ids);
+                g.graph().set_outputs(ids);
+            },
             nb::arg("outputs"), "Sets the outputs of the graph.")
         .def(
             "replace",

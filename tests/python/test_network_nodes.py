@@ -15,6 +15,7 @@ from network_samples import dumped, run, small, sums
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
+from megengine import _mge
 from megengine.jit import trace
 from megengine.utils import network_node as nodes
 from megengine.utils.network import Network
@@ -227,6 +228,43 @@ def test_inputs_and_constants():
     net = Network()
     net.add_output(given.outputs[0] + 1)
     assert names(net.input_vars) == ["given"]
+
+
+def test_the_dtype_of_an_input_changes():
+    net = Network()
+    x = net.make_input_node((2,), "float32", name="x")
+    net.add_output(F.exp(x))
+    x.owner.dtype = "float16"
+    assert x.owner.dtype == x.dtype == net.output_vars[0].dtype == np.float16
+    file = io.BytesIO()
+    net.dump(file)
+    file.seek(0)
+    loaded = Network.load(file)
+    assert loaded.input_vars[0].dtype == loaded.output_vars[0].dtype == np.float16
+    with pytest.raises(RuntimeError, match="int8 is not allowed"):
+        x.owner.dtype = "int8"
+    assert x.dtype == np.float16
+
+
+@pytest.mark.parametrize("bad", [-1, 7, -(2**31)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph, bad: graph.set_outputs([bad]),
+        lambda graph, bad: graph.to_model([bad], ["y"], {}, {}),
+        lambda graph, bad: graph.order([bad]),
+        lambda graph, bad: graph.copy_from(graph, [bad], {}),
+        lambda graph, bad: graph.copy_from(graph, [0], {bad: 0}),
+        lambda graph, bad: graph.copy_from(graph, [0], {0: bad}),
+        lambda graph, bad: graph.take_name(bad, 0),
+        lambda graph, bad: graph.bind(mge.Tensor(1.0), bad),
+    ],
+)
+def test_numbers_of_no_value_are_refused(call, bad):
+    graph = _mge.Graph()
+    graph.add_input("x", "float32", [2], None)
+    with pytest.raises(RuntimeError, match=str(bad)):
+        call(graph, bad)
 
 
 def test_numbers_take_the_dtype_of_the_constant():

@@ -64,8 +64,10 @@ class Host2DeviceCopy(OpNode):
 
     @property
     def dtype(self):
-        """The dtype of its values.
+        """The dtype of its values. Assignment infers all dtypes again.
 
+        Raises:
+            RuntimeError: an operator does not accept the dtype.
         Example:
             >>> from megengine.utils.network import Network
             >>> x = Network().make_input_node((2,), "float32", name="x").owner
@@ -73,6 +75,10 @@ class Host2DeviceCopy(OpNode):
             True
         """
         return self.outputs[0].dtype
+
+    @dtype.setter
+    def dtype(self, dtype) -> None:
+        self.graph.change_dtype(self._number, dtype)
 
     @property
     def device(self):

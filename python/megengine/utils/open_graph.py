@@ -119,6 +119,18 @@ class OpenGraph(_mge.Graph):
             self.waiting_shapes.clear()
             self.refresh()
 
+    def change_dtype(self, number: int, dtype) -> None:
+        """Set the dtype of an input, also a quantised one.
+
+        Raises:
+            RuntimeError: an operator does not accept it, and nothing has changed.
+        """
+        self.set_dtype(number, np.dtype(dtype).type if is_quantize(dtype) else dtype)
+        self._meanings.pop(number, None)
+        if is_quantize(dtype):
+            self._meanings[number] = np.dtype(dtype)
+        self.refresh()
+
     def add_input(self, name: str, dtype, shape: list[int], device=None) -> int:
         """Add an input, also of a quantised dtype; returns its number."""
         if not is_quantize(dtype):
