@@ -466,3 +466,33 @@ def test_options_apply_to_the_graph_without_host():
 
     np.testing.assert_allclose(run(0), [np.inf, 1], rtol=1e-6)
     np.testing.assert_array_equal(run(2), [200, 1])
+
+
+@pytest.mark.parametrize("options", [{}, {"capture_as_const": True}])
+@pytest.mark.parametrize("by_keyword", [False, True])
+def test_modules_and_optimizers_among_the_arguments_are_trained(options, by_keyword):
+    def run(wrap):
+        net = Net()
+        gm = GradManager().attach(net.parameters())
+        optimizer = mge.optimizer.Adam(net.parameters(), lr=0.05)
+
+        @wrap
+        def step(net, optimizer, x):
+            with gm:
+                loss = (net(x) ** 2).mean()
+                gm.backward(loss)
+            optimizer.step().clear_grad()
+            return loss
+
+        losses = []
+        for i in range(4):
+            if by_keyword:
+                losses.append(float(step(net=net, optimizer=optimizer, x=X + i)))
+            else:
+                losses.append(float(step(net, optimizer, X + i)))
+            optimizer.param_groups[0]["lr"] = 0.05 if i == 0 else 0.01
+        return losses, [tensor.numpy() for tensor in net.tensors()], net.runs
+
+    found, expected = run(trace(without_host=True, **options)), run(plain)
+    assert_same(found[:2], expected[:2])
+    assert (found[2], expected[2]) == (2, 4)  # a new rate is a new recording

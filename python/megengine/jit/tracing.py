@@ -15,6 +15,8 @@ from ..core._trace_option import set_symbolic_shape  # noqa: F401
 from ..core.profiling_state import state as profiling
 from ..core.random_turn import traced_call
 from ..core.tracing_state import exclude_from_trace, state
+from ..module import Module
+from ..optimizer import Optimizer
 from ..tensor import Tensor
 from .dumping import dump
 from .graph_opt_config import GraphOptimizationConfig
@@ -92,9 +94,10 @@ class trace:
             also compares the replaced values of each call with those of the recorded graph.
         graph_opt_config: a ``GraphOptimizationConfig``.
         symbolic_shape: inside the function ``x.shape`` is a Tensor.
-        without_host: run the Python code only at the first call; without ``capture_as_const`` at
-            the first call for each combination of shapes, dtypes and other arguments, and each call
-            reads and changes the current outer Tensors.
+        without_host: run the Python code only at the first call; without ``capture_as_const``, or
+            if an argument is a Module or an Optimizer, at the first call for each combination of
+            shapes, dtypes and other arguments, and each call reads and changes the current outer
+            Tensors.
         imperative: no effect, with a warning: each call is always checked against the recording.
     Raises:
         TraceError: a later call differs from the recording.
@@ -158,7 +161,7 @@ class trace:
         self.__wrapped__ = function
         self._origin = self  # the original of copies for other threads
         self._copies: list[trace] = []  # that no thread calls now
-        self._alone = RecordedCalls(function) if runs_alone and not record_only else None
+        self._alone = RecordedCalls(function) if without_host and not record_only else None
         functools.update_wrapper(self, function, updated=())
         self._symbolic_shape = bool(symbolic_shape)
         self._capture_as_const = bool(capture_as_const)
@@ -213,7 +216,7 @@ class trace:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._alone is not None:
+        if self._alone is not None and self._reads_outer_tensors(args, kwargs):
             return self._alone(*args, **kwargs)
         inputs, names = self._inputs_of(args, kwargs)
         if state.tracing:
@@ -300,6 +303,15 @@ class trace:
                 inputs.append(named[name])
                 names.append(name)
         return inputs, names
+
+    def _reads_outer_tensors(self, args, kwargs) -> bool:
+        """Whether a call without host reads and changes the Tensors of its Modules and Optimizers,
+        instead of taking them as constants."""
+        if not self._capture_as_const:
+            return True
+        objects = [*args, *kwargs.values()]
+        is_stateful = any(isinstance(each, (Module, Optimizer)) for each in objects)
+        return is_stateful and not (args and self._is_method_call(args))
 
     def _is_method_call(self, args) -> bool:
         """Whether the first argument is an object whose class has this trace as a method."""
