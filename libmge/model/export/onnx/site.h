@@ -13,17 +13,9 @@
 #include "libmge/graph/graph.h"
 #include "libmge/model/export/onnx/record.h"
 #include "libmge/model/export/onnx/shapes.h"
+#include "libmge/model/unsupported.h"
 
 namespace mge::to_onnx {
-
-// A part without a counterpart in ONNX. They are collected, so that one error can name all of them.
-struct Unsupported {
-    std::string what;
-};
-template <class... Args>
-[[noreturn]] void unsupported(const Args&... what) {
-    throw Unsupported{text(what...)};
-}
 
 // A graph on its way to a record: names, each given once, and constants, equal small ones once.
 class GraphWriter {

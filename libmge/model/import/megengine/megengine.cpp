@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "libmge/base/number_text.h"
-#include "libmge/base/utf8.h"
+#include "libmge/model/import/escape_names.h"
 #include "libmge/model/import/megengine/build_graph.h"
 #include "libmge/model/import/megengine/decode.h"
 #include "libmge/model/import/megengine/families.h"
@@ -84,15 +84,6 @@ TestCase make_test_case(const BuiltGraph& built, const Tensors& values, const st
         test.outputs.push_back(*value);
     }
     return test;
-}
-
-// Names may have any encoding: bytes of invalid UTF-8 are escaped.
-void escape_names(Model& model) {
-    for (ValueId id = 0; id < ValueId(model.graph.values().size()); ++id)
-        if (auto& name = model.graph.value(id).name; !is_utf8(name)) name = with_escaped_bytes(name);
-    for (NodeId id = 0; id < NodeId(model.graph.nodes().size()); ++id)
-        if (auto& name = model.graph.node(id).name; !is_utf8(name)) name = with_escaped_bytes(name);
-    for (auto& [key, value] : model.metadata) value = with_escaped_bytes(value);
 }
 
 Model to_model(ModelRecord record, BuiltGraph built) {

@@ -9,26 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "libmge/base/error.h"
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/megengine/record.h"
+#include "libmge/model/unsupported.h"
 #include "libmge/tensor/tensor.h"
 
 namespace mge::megengine {
-
-// A part without a counterpart here. They are collected, so that one error can name all of them.
-struct Unsupported {
-    std::string what;
-};
-template <class... Args>
-[[noreturn]] void unsupported(const Args&... what) {
-    throw Unsupported{text(what...)};
-}
-// For files that no program could read.
-template <class... Args>
-[[noreturn]] void invalid(const Args&... what) {
-    throw UserError(text(what...));
-}
 
 // Information about a model's values besides their tensors, by number.
 struct ValueNotes {

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "libmge/base/json_writer.h"
-#include "libmge/base/utf8.h"
 #include "libmge/model/export/onnx/onnx.h"
+#include "libmge/model/import/escape_names.h"
 #include "libmge/model/import/onnx/importer.h"
 
 namespace mge::onnx {
@@ -169,17 +169,6 @@ std::map<std::string, std::string> metadata_of(const ModelRecord& record, const 
     for (auto& output : model.graph().output())
         note("extents." + output.name(), extents_text(output.type().tensor_type().shape()));
     return metadata;
-}
-
-// Names may have any encoding: bytes of invalid UTF-8 are escaped.
-void escape_names(Model& model) {
-    for (ValueId id = 0; id < ValueId(model.graph.values().size()); ++id)
-        if (auto& name = model.graph.value(id).name; !is_utf8(name)) name = with_escaped_bytes(name);
-    for (NodeId id = 0; id < NodeId(model.graph.nodes().size()); ++id)
-        if (auto& name = model.graph.node(id).name; !is_utf8(name)) name = with_escaped_bytes(name);
-    std::map<std::string, std::string> escaped;
-    for (auto& [key, value] : model.metadata) escaped[with_escaped_bytes(key)] = with_escaped_bytes(value);
-    model.metadata = std::move(escaped);
 }
 
 }  // namespace

@@ -11,25 +11,11 @@
 #include <span>
 #include <string_view>
 
-#include "libmge/base/error.h"
 #include "libmge/model/import/onnx/shapes/symbolic.h"
 #include "libmge/model/import/onnx/wire/record.h"
+#include "libmge/model/unsupported.h"
 
 namespace mge::onnx {
-
-// A part without a counterpart here. They are collected, so that one error can name all of them.
-struct Unsupported {
-    std::string what;
-};
-template <class... Args>
-[[noreturn]] void unsupported(const Args&... what) {
-    throw Unsupported{text(what...)};
-}
-// For files that no program could read.
-template <class... Args>
-[[noreturn]] void invalid(const Args&... what) {
-    throw UserError(text(what...));
-}
 
 // The attributes of a node. It records which ones were read: an unread attribute has a meaning that was not
 // translated.
