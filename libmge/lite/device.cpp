@@ -2,7 +2,7 @@
 #include "libmge/lite/device.h"
 
 #include <algorithm>
-#include <map>
+#include <string_view>
 
 #include "libmge/base/text.h"
 #include "libmge/device/device.h"
@@ -14,6 +14,14 @@ namespace lite {
 namespace {
 
 constexpr int max_number = 255;  // largest number of a device, and of a stream
+
+struct DeviceTypeName {
+    LiteDeviceType type;
+    std::string_view name;
+};
+constexpr DeviceTypeName device_types[] = {
+    {LITE_CPU, "CPU"}, {LITE_CUDA, "CUDA"},           {LITE_ATLAS, "ATLAS"},
+    {LITE_NPU, "NPU"}, {LITE_CAMBRICON, "CAMBRICON"}, {LITE_DEVICE_DEFAULT, "DEVICE_DEFAULT"}};
 
 std::string& cuda_kind() {
     static std::string kind = "gpu";
@@ -34,10 +42,8 @@ void check_number(const char* what, int number, LiteDeviceType type) {
 }  // namespace
 
 std::string name_of(LiteDeviceType type) {
-    static const std::map<LiteDeviceType, std::string> names{
-        {LITE_CPU, "CPU"}, {LITE_CUDA, "CUDA"},           {LITE_ATLAS, "ATLAS"},
-        {LITE_NPU, "NPU"}, {LITE_CAMBRICON, "CAMBRICON"}, {LITE_DEVICE_DEFAULT, "DEVICE_DEFAULT"}};
-    if (auto found = names.find(type); found != names.end()) return found->second;
+    for (auto& [known, name] : device_types)
+        if (known == type) return std::string(name);
     throw Error(mge::text("there is no type of device ", static_cast<int>(type),
                           "; they are CPU 0, CUDA 1, ATLAS 3, NPU 4, CAMBRICON 5 and DEVICE_DEFAULT 7"));
 }

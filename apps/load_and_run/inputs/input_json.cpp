@@ -18,6 +18,11 @@ namespace {
 // An ordered one looks for each key among all that came before.
 using SortedJson = nlohmann::json;
 
+constexpr std::pair<std::string_view, DType> json_dtypes[] = {
+    {"float32", DType::f32}, {"float", DType::f32},   {"float16", DType::f16}, {"int32", DType::i32},
+    {"int", DType::i32},     {"int16", DType::i16},   {"int8", DType::i8},     {"uint16", DType::u16},
+    {"uint8", DType::u8},    {"bool", DType::boolean}};
+
 class InputReader {
 public:
     InputReader(const std::string& path, const std::string& name) : path_(path), name_(name) {}
@@ -40,15 +45,10 @@ private:
     }
 
     DType dtype_of(const SortedJson& type) const {
-        static const std::map<std::string, DType> names{
-            {"float32", DType::f32}, {"float", DType::f32},   {"float16", DType::f16}, {"int32", DType::i32},
-            {"int", DType::i32},     {"int16", DType::i16},   {"int8", DType::i8},     {"uint16", DType::u16},
-            {"uint8", DType::u8},    {"bool", DType::boolean}};
-        auto it = type.is_string() ? names.find(type.get<std::string>()) : names.end();
-        if (it == names.end())
-            fail(text("has the type ", type.dump(),
-                      "; known are float32, float16, int32, int16, int8, uint16, uint8, bool"));
-        return it->second;
+        for (auto& [name, dtype] : json_dtypes)
+            if (type == name) return dtype;
+        fail(text("has the type ", type.dump(),
+                  "; known are float32, float16, int32, int16, int8, uint16, uint8, bool"));
     }
 
     Shape shape_of(const SortedJson& list) const {

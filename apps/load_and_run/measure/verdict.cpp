@@ -9,7 +9,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <set>
 
 #include "apps/cli/files/text_file.h"
 #include "apps/cli/output/json_number.h"
@@ -35,6 +34,32 @@ constexpr size_t min_rounds = 5;  // with fewer rounds a resample is not meaning
 constexpr size_t starts = 10, rounds_per_start = 8;
 // This share of the resamples may be below `low`, and the same above `high`.
 constexpr double tail = 0.01;
+
+// The options that only affect the report or another comparison, or name files, which the run whose times are
+// compared has written.
+constexpr std::string_view dropped_options[] = {"--json",
+                                                "--baseline",
+                                                "--fail-if",
+                                                "--profile",
+                                                "--baseline-tool",
+                                                "--plant-slowdown",
+                                                "--profile-host",
+                                                "--bin-io-dump",
+                                                "--bin-out-dump",
+                                                "--dump-fitting-model",
+                                                "--dump-outputs",
+                                                "--get-static-mem-info",
+                                                "--io-dump",
+                                                "--layout-transform-dump",
+                                                "--memory-timeline",
+                                                "--model-dump",
+                                                "--pack-cache",
+                                                "--pack-info-cryption",
+                                                "--pack-info-json",
+                                                "--pack-model-cryption",
+                                                "--packed-model-dump",
+                                                "--save-plan"};
+constexpr std::string_view dropped_flags[] = {"--io-dump-stdout", "--io-dump-stderr", "--model-info"};
 
 std::optional<double> parse_number(std::string_view word) {
     double value = 0;
@@ -134,39 +159,15 @@ Baseline read_baseline(const std::string& path) {
     return result;
 }
 
-// The command without options that only affect the report or another comparison, and without files: the run
-// whose times are compared has written them. All options but flags have a value.
+// The command without the dropped options and flags. All options but flags have a value.
 std::vector<std::string> command_to_repeat(const std::vector<std::string>& command) {
-    static const std::set<std::string> dropped{"--json",
-                                               "--baseline",
-                                               "--fail-if",
-                                               "--profile",
-                                               "--baseline-tool",
-                                               "--plant-slowdown",
-                                               "--profile-host",
-                                               "--bin-io-dump",
-                                               "--bin-out-dump",
-                                               "--dump-fitting-model",
-                                               "--dump-outputs",
-                                               "--get-static-mem-info",
-                                               "--io-dump",
-                                               "--layout-transform-dump",
-                                               "--memory-timeline",
-                                               "--model-dump",
-                                               "--pack-cache",
-                                               "--pack-info-cryption",
-                                               "--pack-info-json",
-                                               "--pack-model-cryption",
-                                               "--packed-model-dump",
-                                               "--save-plan"};
-    static const std::set<std::string> dropped_flags{"--io-dump-stdout", "--io-dump-stderr", "--model-info"};
     std::vector<std::string> result;
     for (size_t i = 0; i < command.size(); ++i) {
         size_t equals = command[i].find('=');
         std::string name = command[i].substr(0, equals);
-        if (dropped.contains(name))
+        if (std::ranges::find(dropped_options, name) != std::end(dropped_options))
             i += equals == std::string::npos;
-        else if (!dropped_flags.contains(name))
+        else if (std::ranges::find(dropped_flags, name) == std::end(dropped_flags))
             result.push_back(command[i]);
     }
     return result;

@@ -3,7 +3,7 @@
 // "profiler" with times and footprints by operator.
 
 #include <algorithm>
-#include <map>
+#include <string_view>
 
 #include "libmge/base/error.h"
 #include "libmge/base/json_writer.h"
@@ -12,13 +12,15 @@
 namespace mge {
 namespace {
 
+constexpr std::pair<std::string_view, std::string_view> megengine_dtypes[] = {
+    {"float32", "Float32"}, {"float16", "Float16"}, {"bfloat16", "BFloat16"}, {"int32", "Int32"},
+    {"int16", "Int16"},     {"int8", "Int8"},       {"uint8", "Uint8"},       {"uint16", "Uint16"},
+    {"bool", "Bool"},       {"int64", "Int64"}};
+
 std::string megengine_dtype(const std::string& name) {
-    static const std::map<std::string_view, const char*> names{
-        {"float32", "Float32"}, {"float16", "Float16"}, {"bfloat16", "BFloat16"}, {"int32", "Int32"},
-        {"int16", "Int16"},     {"int8", "Int8"},       {"uint8", "Uint8"},       {"uint16", "Uint16"},
-        {"bool", "Bool"},       {"int64", "Int64"}};
-    auto found = names.find(name);
-    return found == names.end() ? name : found->second;
+    for (auto& [ours, theirs] : megengine_dtypes)
+        if (ours == name) return std::string(theirs);
+    return name;
 }
 
 Extents dense_strides(const Extents& shape) {

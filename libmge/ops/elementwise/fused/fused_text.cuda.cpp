@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <map>
 
 #include "libmge/kernel/cuda/index_space.h"
 #include "libmge/ops/elementwise/convert/convert.h"
@@ -17,14 +16,15 @@ namespace {
 
 using Step = FusedProgram::Step;
 
-// As kernel/cuda/types.h calls it.
+// The names in kernel/cuda/types.h; other dtypes are computed as float.
+constexpr std::pair<DType, std::string_view> type_names[] = {
+    {DType::boolean, "bool"}, {DType::u8, "uint8_t"},  {DType::i8, "int8_t"},
+    {DType::u16, "uint16_t"}, {DType::i16, "int16_t"}, {DType::i32, "int32_t"},
+    {DType::i64, "int64_t"},  {DType::f16, "f16"},     {DType::bf16, "bf16"}};
+
 std::string_view type_name(DType dtype) {
-    static const std::map<DType, std::string_view> names{
-        {DType::boolean, "bool"}, {DType::u8, "uint8_t"},  {DType::i8, "int8_t"},
-        {DType::u16, "uint16_t"}, {DType::i16, "int16_t"}, {DType::i32, "int32_t"},
-        {DType::i64, "int64_t"},  {DType::f16, "f16"},     {DType::bf16, "bf16"}};
-    auto found = names.find(dtype);
-    return found == names.end() ? "float" : found->second;
+    auto found = std::ranges::find(type_names, dtype, &std::pair<DType, std::string_view>::first);
+    return found == std::end(type_names) ? "float" : found->second;
 }
 
 // "leaky_relu" is the functor LeakyRelu: operators and functors are named alike.

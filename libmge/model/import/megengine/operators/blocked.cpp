@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/megengine/operators/blocked.h"
 
-#include <map>
+#include <algorithm>
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
@@ -16,17 +16,22 @@
 namespace mge::megengine {
 namespace {
 
-enum Format : uint32_t {
-    nchw = 0,
-    nchw4 = 3,
-    nchw32 = 5,
-    nchw88 = 6,
-    nchw44 = 7,
-    nchw44_dot = 8,
-    nchw4_nchw32 = 9,
-    nchw32_nchw4 = 10,
-    nchw4_nchw = 11,
-    nchw64 = 16,
+// By MegEngine's number of the format.
+struct BlockFormat {
+    uint32_t number;
+    Blocks blocks;
+};
+constexpr BlockFormat block_formats[] = {
+    {0, {}},                                    // NCHW
+    {3, {4, 4, WeightBlocks::inputs}},          // NCHW4
+    {5, {32, 32, WeightBlocks::inputs}},        // NCHW32
+    {6, {8, 8, WeightBlocks::inputs_outputs}},  // NCHW88
+    {7, {4, 4, WeightBlocks::inputs_outputs}},  // NCHW44
+    {8, {4, 4, WeightBlocks::outputs_inputs}},  // NCHW44_DOT
+    {9, {4, 32, WeightBlocks::inputs}},         // NCHW4_NCHW32
+    {10, {32, 4, WeightBlocks::inputs}},        // NCHW32_NCHW4
+    {11, {4, 1, WeightBlocks::inputs}},         // NCHW4_NCHW
+    {16, {64, 64, WeightBlocks::inputs}},       // NCHW64
 };
 
 // Transposes, then joins neighbouring axes according to `joined`: (N, C, b, H, W) to (N, C*b, H, W) is {0, 1,
@@ -57,19 +62,8 @@ Tensor first_channels(const Tensor& x, int64_t count, uint32_t groups) {
 }  // namespace
 
 std::optional<Blocks> blocks_of_format(uint32_t format) {
-    using enum WeightBlocks;
-    static const std::map<uint32_t, Blocks> formats{{nchw, {}},
-                                                    {nchw4, {4, 4, inputs}},
-                                                    {nchw32, {32, 32, inputs}},
-                                                    {nchw88, {8, 8, inputs_outputs}},
-                                                    {nchw44, {4, 4, inputs_outputs}},
-                                                    {nchw44_dot, {4, 4, outputs_inputs}},
-                                                    {nchw4_nchw32, {4, 32, inputs}},
-                                                    {nchw32_nchw4, {32, 4, inputs}},
-                                                    {nchw4_nchw, {4, 1, inputs}},
-                                                    {nchw64, {64, 64, inputs}}};
-    auto found = formats.find(format);
-    return found == formats.end() ? std::nullopt : std::optional(found->second);
+    auto found = std::ranges::find(block_formats, format, &BlockFormat::number);
+    return found == std::end(block_formats) ? std::nullopt : std::optional(found->blocks);
 }
 
 std::optional<int64_t> block_of_format(uint32_t format) {

@@ -3,7 +3,6 @@
 // floats, where halves of a step are rounded to even.
 
 #include <algorithm>
-#include <map>
 
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/importer.h"
@@ -22,16 +21,17 @@ namespace mge::onnx {
 namespace {
 
 struct Range {
+    DType dtype;
     double lowest, highest;
 };
+constexpr Range ranges[] = {{DType::u8, 0, 255},    {DType::i8, -128, 127},      {DType::u4, 0, 15},
+                            {DType::u16, 0, 65535}, {DType::i16, -32768, 32767}, {DType::i4, -8, 7},
+                            {DType::u2, 0, 3},      {DType::i2, -2, 1}};
+
 Range range_of(DType dtype) {
-    static const std::map<DType, Range> ranges{{DType::u8, {0, 255}},    {DType::i8, {-128, 127}},
-                                               {DType::u16, {0, 65535}}, {DType::i16, {-32768, 32767}},
-                                               {DType::u4, {0, 15}},     {DType::i4, {-8, 7}},
-                                               {DType::u2, {0, 3}},      {DType::i2, {-2, 1}}};
-    auto found = ranges.find(dtype);
-    if (found == ranges.end()) unsupported("quantised values of ", dtype);
-    return found->second;
+    auto found = std::ranges::find(ranges, dtype, &Range::dtype);
+    if (found == std::end(ranges)) unsupported("quantised values of ", dtype);
+    return *found;
 }
 
 // Each number for so many neighbours along an axis; the last block may be cut.

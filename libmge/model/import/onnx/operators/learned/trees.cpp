@@ -112,18 +112,22 @@ private:
     std::set<int64_t> seen_;
 };
 
-TreeQuestion question_of(const std::string& mode) {
-    static const std::map<std::string, TreeQuestion, std::less<>> questions{
-        {"BRANCH_LEQ", TreeQuestion::at_most},
-        {"BRANCH_LT", TreeQuestion::below},
-        {"BRANCH_GTE", TreeQuestion::at_least},
-        {"BRANCH_GT", TreeQuestion::above},
-        {"BRANCH_EQ", TreeQuestion::equal},
-        {"BRANCH_NEQ", TreeQuestion::different},
-        {"LEAF", TreeQuestion::leaf}};
-    auto found = questions.find(mode);
-    if (found == questions.end()) unsupported("node mode '", mode, "'");
-    return found->second;
+struct NodeMode {
+    std::string_view name;
+    TreeQuestion question;
+};
+constexpr NodeMode node_modes[] = {{"BRANCH_LEQ", TreeQuestion::at_most},
+                                   {"BRANCH_LT", TreeQuestion::below},
+                                   {"BRANCH_GTE", TreeQuestion::at_least},
+                                   {"BRANCH_GT", TreeQuestion::above},
+                                   {"BRANCH_EQ", TreeQuestion::equal},
+                                   {"BRANCH_NEQ", TreeQuestion::different},
+                                   {"LEAF", TreeQuestion::leaf}};
+
+TreeQuestion question_of(std::string_view mode) {
+    auto found = std::ranges::find(node_modes, mode, &NodeMode::name);
+    if (found == std::end(node_modes)) unsupported("node mode '", mode, "'");
+    return found->question;
 }
 
 using NodeName = std::pair<int64_t, int64_t>;  // tree and node
