@@ -133,6 +133,15 @@ void contest(const std::string& name, const typename Op::Params& params, TensorS
 
 const std::vector<std::string> image_layouts{"nchw", "nhwc", "nChw16c"};
 
+const char* blocked_layout() { return cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c"; }
+
+struct ConvolutionLayer {
+    int64_t ic, oc, size, kernel, stride;
+};
+struct ProductExtents {
+    int64_t m, n, k;
+};
+
 void pooling() {
     for (auto& name : image_layouts) {
         Layout layout = Layout::named(name);
@@ -192,52 +201,33 @@ void half_convolution() {
 }
 
 // The 3x3 layers of ResNets, VGG16 and a U-Net.
+constexpr ConvolutionLayer square_layers[] = {
+    {64, 64, 56, 3, 1},   {128, 128, 28, 3, 1}, {256, 256, 14, 3, 1},  {512, 512, 7, 3, 1},
+    {32, 32, 256, 3, 1},  {64, 64, 224, 3, 1},  {128, 128, 112, 3, 1}, {128, 256, 56, 3, 1},
+    {256, 256, 56, 3, 1}, {256, 512, 28, 3, 1}, {512, 512, 28, 3, 1},  {512, 512, 14, 3, 1}};
+
 void square_convolution() {
-    struct Layer {
-        int64_t ic, oc, size;
-    };
-    for (auto name : {cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c", "nhwc"})
-        for (auto [ic, oc, size] : {Layer{64, 64, 56},
-                                    {128, 128, 28},
-                                    {256, 256, 14},
-                                    {512, 512, 7},
-                                    {32, 32, 256},
-                                    {64, 64, 224},
-                                    {128, 128, 112},
-                                    {128, 256, 56},
-                                    {256, 256, 56},
-                                    {256, 512, 28},
-                                    {512, 512, 28},
-                                    {512, 512, 14}}) {
+    for (auto name : {blocked_layout(), "nhwc"})
+        for (auto& [ic, oc, size, kernel, stride] : square_layers) {
             Layout layout = Layout::named(name);
             contest<ops::Conv2d>(
                 text("conv 3x3 ", ic, " to ", oc, '@', size, ' ', name),
                 {.padding = {1, 1}, .activation = Activation::relu},
-                {{DType::f32, {1, ic, size, size}, layout}, {DType::f32, {oc, ic, 3, 3}, {}}}, layout, 2);
+                {{DType::f32, {1, ic, size, size}, layout}, {DType::f32, {oc, ic, kernel, kernel}, {}}},
+                layout, 2);
         }
 }
 
 // Layers of ResNet-50 that Winograd does not compute.
+constexpr ConvolutionLayer residual_layers[] = {
+    {64, 64, 56, 1, 1},     {64, 256, 56, 1, 1},   {256, 64, 56, 1, 1},   {256, 128, 56, 1, 1},
+    {128, 128, 56, 3, 2},   {256, 512, 56, 1, 2},  {128, 512, 28, 1, 1},  {512, 128, 28, 1, 1},
+    {256, 256, 28, 3, 2},   {256, 1024, 14, 1, 1}, {1024, 256, 14, 1, 1}, {512, 512, 14, 3, 2},
+    {1024, 2048, 14, 1, 2}, {512, 2048, 7, 1, 1},  {2048, 512, 7, 1, 1}};
+
 void residual_convolution() {
-    struct Layer {
-        int64_t ic, oc, size, kernel, stride;
-    };
-    for (auto [ic, oc, size, kernel, stride] : {Layer{64, 64, 56, 1, 1},
-                                                {64, 256, 56, 1, 1},
-                                                {256, 64, 56, 1, 1},
-                                                {256, 128, 56, 1, 1},
-                                                {128, 128, 56, 3, 2},
-                                                {256, 512, 56, 1, 2},
-                                                {128, 512, 28, 1, 1},
-                                                {512, 128, 28, 1, 1},
-                                                {256, 256, 28, 3, 2},
-                                                {256, 1024, 14, 1, 1},
-                                                {1024, 256, 14, 1, 1},
-                                                {512, 512, 14, 3, 2},
-                                                {1024, 2048, 14, 1, 2},
-                                                {512, 2048, 7, 1, 1},
-                                                {2048, 512, 7, 1, 1}}) {
-        const Layout layout = Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c");
+    for (auto& [ic, oc, size, kernel, stride] : residual_layers) {
+        const Layout layout = Layout::named(blocked_layout());
         const int64_t padding = kernel / 2;
         contest<ops::Conv2d>(
             text("conv ", kernel, 'x', kernel, '/', stride, ' ', ic, " to ", oc, '@', size),
@@ -264,45 +254,25 @@ void half_matmul() {
 }
 
 // Linear layers of f32, with few rows and with long sums.
+constexpr ProductExtents linear_layers[] = {
+    {16, 768, 768},   {32, 768, 768},   {48, 768, 768},   {64, 768, 768},   {96, 768, 768},  {128, 768, 768},
+    {128, 3072, 768}, {128, 768, 3072}, {197, 3072, 768}, {197, 768, 3072}, {49, 2048, 512}, {196, 256, 1024},
+    {3136, 64, 64},   {3136, 256, 64},  {128, 64, 64},    {512, 32, 512}};
+
 void linear_matmul() {
-    struct Extents {
-        int64_t m, n, k;
-    };
-    for (auto [m, n, k] : {Extents{16, 768, 768},
-                           {32, 768, 768},
-                           {48, 768, 768},
-                           {64, 768, 768},
-                           {96, 768, 768},
-                           {128, 768, 768},
-                           {128, 3072, 768},
-                           {128, 768, 3072},
-                           {197, 3072, 768},
-                           {197, 768, 3072},
-                           {49, 2048, 512},
-                           {196, 256, 1024},
-                           {3136, 64, 64},
-                           {3136, 256, 64},
-                           {128, 64, 64},
-                           {512, 32, 512}})
+    for (auto& [m, n, k] : linear_layers)
         contest<ops::Matmul>(text("linear ", m, 'x', n, 'x', k), {},
                              {{DType::f32, {m, k}, {}}, {DType::f32, {k, n}, {}}, {DType::f32, {n}, {}}}, {},
                              6);
 }
 
 // Gradients of the weights of a Transformer and of a perceptron.
+constexpr ProductExtents weight_gradients[] = {{1024, 256, 1024}, {256, 1024, 1024}, {256, 256, 1024},
+                                               {1000, 256, 1024}, {768, 768, 1024},  {3072, 768, 1024},
+                                               {512, 784, 64},    {64, 64, 256},     {128, 128, 256}};
+
 void weight_matmul() {
-    struct Extents {
-        int64_t m, n, k;
-    };
-    for (auto [m, n, k] : {Extents{1024, 256, 1024},
-                           {256, 1024, 1024},
-                           {256, 256, 1024},
-                           {1000, 256, 1024},
-                           {768, 768, 1024},
-                           {3072, 768, 1024},
-                           {512, 784, 64},
-                           {64, 64, 256},
-                           {128, 128, 256}})
+    for (auto& [m, n, k] : weight_gradients)
         contest<ops::Matmul>(text("matmul of columns ", m, 'x', n, 'x', k), {.transpose_a = true},
                              {{DType::f32, {k, m}, {}}, {DType::f32, {k, n}, {}}});
 }
@@ -338,22 +308,14 @@ void attention() {
                                  {DType::f32, {1, 12, keys, 64}, {}}});
 }
 
-struct Group {
-    const char* name;
-    void (*run)();
-};
 // The convolutions of a ResNet-18 for images of 32x32 pixels in training, 32 images at once.
+constexpr ConvolutionLayer training_layers[] = {{64, 64, 32, 3, 1},   {128, 128, 16, 3, 1},
+                                                {256, 256, 8, 3, 1},  {512, 512, 4, 3, 1},
+                                                {128, 256, 16, 3, 2}, {128, 256, 16, 1, 2}};
+
 void training_convolution() {
-    struct Layer {
-        int64_t ic, oc, size, window, stride;
-    };
     for (auto name : {"nhwc", "nchw"})
-        for (auto [ic, oc, size, window, stride] : {Layer{64, 64, 32, 3, 1},
-                                                    {128, 128, 16, 3, 1},
-                                                    {256, 256, 8, 3, 1},
-                                                    {512, 512, 4, 3, 1},
-                                                    {128, 256, 16, 3, 2},
-                                                    {128, 256, 16, 1, 2}}) {
+        for (auto& [ic, oc, size, window, stride] : training_layers) {
             const Layout layout = Layout::named(name);
             const ops::Pair step{stride, stride}, padding{window / 2, window / 2};
             const int64_t out = size / stride;
@@ -371,6 +333,10 @@ void training_convolution() {
         }
 }
 
+struct Group {
+    const char* name;
+    void (*run)();
+};
 constexpr Group groups[] = {{"pool", pooling},
                             {"norm", normalisation},
                             {"conv", half_convolution},
