@@ -322,7 +322,7 @@ def test_models_on_several_threads_have_separate_profiles():
 
     found = [profile for profiles in at_once(call, calls=50) for profile in profiles]
     rows = set()
-    for profile in found:  # of one call, perhaps that of another thread
+    for profile in found:  # a profile belongs to one call, perhaps to that of another thread
         assert types(profile) == ["exp", "softmax"]
         (shape,) = shapes(profile, "exp")
         assert shapes(profile, "softmax") == [shape] and shape[1] == 3

@@ -39,5 +39,5 @@ def test_ticks(arguments, ticks):
     assert value_of(f"niceTicks({arguments})") == ticks
 
 
-def test_ticks_whose_distance_is_lost_beside_their_size():
+def test_ticks_closer_than_their_rounding_error():
     assert 0 < len(value_of(f"niceTicks({FAR}, {FAR} + 300, 5)")) <= 8

@@ -383,7 +383,8 @@ double unevenness(int64_t items, int64_t threads) {
 bool divides_blocks(const DirectConv& c, int64_t threads) {
     const int64_t count = c.g.out[0] * c.g.out[1];
     if (c.g.oc <= count) return false;
-    return c.g.oc > channels_per_pixel * count || unevenness(c.tiles.count(), threads) > unevenness(c.blocks(), threads);
+    return c.g.oc > channels_per_pixel * count ||
+           unevenness(c.tiles.count(), threads) > unevenness(c.blocks(), threads);
 }
 
 void run_image(const DirectRun& run) {
