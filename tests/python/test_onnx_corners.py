@@ -373,6 +373,17 @@ def test_steps_of_a_batch_that_is_empty_in_a_run(tmp_path):
         same_as_runtime(path, np.arange(3 * rows, dtype=np.float32).reshape(rows, 3) - 2)
 
 
+def test_steps_of_a_tensor_of_unknown_rank(tmp_path):
+    nodes = [
+        node("ReduceMax", ["x", "axes"], ["largest"], keepdims=0),
+        node("DynamicQuantizeLinear", ["largest"], ["y", "s", "z"]),
+    ]
+    inputs = [port("x", ["n", 3, 4]), port("axes", [1], KINDS.INT64)]
+    path = model_of(nodes, inputs, [port("y", None, KINDS.UINT8)], tmp_path, opset=18)
+    x, axes = np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 5, np.array([1])
+    same_as_runtime(path, x, axes)
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("factors", [{}, {"alpha": 2.0, "beta": -3.0, "transA": 1, "transB": 1}])
 def test_products_of_integers(dtype, factors, tmp_path):
