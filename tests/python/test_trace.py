@@ -545,3 +545,16 @@ def test_the_number_of_elements_follows_the_inputs(symbolic):
     assert [twice(Tensor([3.0])).item() for _ in range(3)] == [6, 6, 6]
     flat = trace(lambda x: x.reshape(x.size), symbolic=symbolic)
     assert [flat(Tensor(np.ones((n, 3), "float32"))).shape for n in (2, 4)] == [(6,), (12,)]
+
+
+def test_dump_with_a_module_given_by_keyword():
+    net, x = mge.module.Linear(3, 2), mge.tensor(np.ones((2, 3), np.float32))
+
+    @trace(symbolic=True, without_host=True, capture_as_const=True)
+    def f(data, *, net):
+        return net(data)
+
+    expected, file = f(x, net=net).numpy(), io.BytesIO()
+    f.dump(file, arg_names=["data"], output_names=["y"])
+    np.testing.assert_allclose(expected, net(x).numpy(), rtol=1e-6)
+    assert file.getvalue()

@@ -306,11 +306,12 @@ class trace:
 
     def _reads_outer_tensors(self, args, kwargs) -> bool:
         """Whether a call without host reads and changes the Tensors of its Modules and Optimizers,
-        instead of taking them as constants."""
+        instead of taking them as constants. A Module given by keyword is a constant, which can be
+        dumped."""
         if not self._capture_as_const:
             return True
-        objects = [*args, *kwargs.values()]
-        is_stateful = any(isinstance(each, (Module, Optimizer)) for each in objects)
+        is_stateful = any(isinstance(each, (Module, Optimizer)) for each in args)
+        is_stateful |= any(isinstance(each, Optimizer) for each in kwargs.values())
         return is_stateful and not (args and self._is_method_call(args))
 
     def _is_method_call(self, args) -> bool:
