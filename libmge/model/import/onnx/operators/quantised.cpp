@@ -6,7 +6,6 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/importer.h"
-#include "libmge/model/import/onnx/shapes/symbolic.h"
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/clip.h"
@@ -118,11 +117,8 @@ Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType 
 Tensors import_dynamic_quantize_linear(const Site& site) {
     const Tensor& x = site.in(0);
     Tensor none = number(x, 0);
-    const bool has_rank = find_rank(x).has_value();
-    const Tensor values = has_rank ? x : Tensor(ops::reshape(x, {.shape = {-1}}));
-    const ops::ReduceParams all_of_them{.axes = has_rank ? IntList{} : IntList{0}};
-    Tensor highest = ops::maximum(largest_along(values, all_of_them), none);
-    Tensor lowest = ops::minimum(smallest_along(values, all_of_them), none);
+    Tensor highest = ops::maximum(largest_along(x, {}), none);
+    Tensor lowest = ops::minimum(smallest_along(x, {}), none);
     Tensor span = ops::sub(highest, lowest), all = number(x, 255);
     // For a tensor of zeros the step is 1.
     Tensor scale = ops::div(ops::where(ops::equal(span, none), all, span), all);

@@ -29,9 +29,12 @@ Tensor mean(const Tensor& x, const ops::ReduceParams& p) { return as_dtype(ops::
 
 bool has_elements(const Tensor& x, int64_t axis) { return find_extent(x, int(axis)).value_or(0) > 0; }
 
-// Axes that have elements in every run are reduced first, so that little is copied.
+// Axes that have elements in every run are reduced first, so that little is copied. A tensor of unknown rank
+// is reduced as a vector.
 template <const auto& f>
 Tensor extreme(Tensor x, const ops::ReduceParams& p, double loser) {
+    if (p.axes.empty() && !p.keepdims && !find_rank(x))
+        return extreme<f>(ops::reshape(x, {.shape = {-1}}), {.axes = {0}}, loser);
     IntList axes = p.axes.empty() ? all_axes(rank_of(x)) : p.axes, sure;
     std::ranges::copy_if(axes, std::back_inserter(sure), [&](int64_t axis) { return has_elements(x, axis); });
     if (sure.size() == axes.size()) return f(x, p);
