@@ -21,6 +21,15 @@ struct Part {
 inline Part share_of(int64_t n, int64_t share, int64_t shares) {
     return {n * share / shares, n * (share + 1) / shares};
 }
+// The share of a thread: a part of the pixels, or lines, and a part of the blocks of channels.
+struct ImageShare {
+    Part pixels, blocks;
+};
+inline ImageShare share_of(int64_t pixels, int64_t blocks, bool by_blocks, int64_t share, int64_t shares) {
+    const Part all{0, by_blocks ? pixels : blocks};
+    return by_blocks ? ImageShare{all, share_of(blocks, share, shares)}
+                     : ImageShare{share_of(pixels, share, shares), all};
+}
 inline int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 inline size_t aligned(int64_t bytes) { return size_t(pieces(bytes, 64) * 64); }
 

@@ -402,8 +402,7 @@ void run_image(const ImageRun& run, uint8_t* scratch) {
     int64_t shares = is_small ? 1 : std::min(c.threads, by_blocks ? c.blocks() : tiles);
     par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
         for (int64_t share = begin; share < end; ++share) {
-            Part rows = share_of(tiles, by_blocks ? 0 : share, by_blocks ? 1 : shares);
-            Part blocks = share_of(c.blocks(), by_blocks ? share : 0, by_blocks ? shares : 1);
+            auto [rows, blocks] = share_of(tiles, c.blocks(), by_blocks, share, shares);
             rows = {rows.begin * c.product->rows, std::min(rows.end * c.product->rows, c.count)};
             run_part(run, rows, blocks, scratch + share * c.scratch_bytes());
         }

@@ -394,10 +394,10 @@ void run_image(const DirectRun& run) {
     const bool by_blocks = divides_blocks(c, c.threads);
     const int64_t shares = is_small ? 1 : std::min(c.threads, by_blocks ? c.blocks() : c.tiles.count());
     par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t share = begin; share < end; ++share)
-            run_part(run, share_of(c.tiles.count(), by_blocks ? 0 : share, by_blocks ? 1 : shares),
-                     share_of(c.blocks(), by_blocks ? share : 0, by_blocks ? shares : 1),
-                     run.gathered + share * int64_t(c.gathered_bytes()));
+        for (int64_t share = begin; share < end; ++share) {
+            const auto [tiles, blocks] = share_of(c.tiles.count(), c.blocks(), by_blocks, share, shares);
+            run_part(run, tiles, blocks, run.gathered + share * int64_t(c.gathered_bytes()));
+        }
     });
 }
 

@@ -231,8 +231,7 @@ void run_image(const WindowsRun& run, uint8_t* scratch) {
         work < parallel_grain / 2 ? 1 : std::min(c.threads, by_blocks ? c.blocks() : lines);
     par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
         for (int64_t share = begin; share < end; ++share) {
-            const Part rows = share_of(lines, by_blocks ? 0 : share, by_blocks ? 1 : shares);
-            const Part blocks = share_of(c.blocks(), by_blocks ? share : 0, by_blocks ? shares : 1);
+            const auto [rows, blocks] = share_of(lines, c.blocks(), by_blocks, share, shares);
             uint8_t* memory = scratch + share * int64_t(c.scratch_bytes());
             auto* sums = reinterpret_cast<int32_t*>(memory + c.scratch_bytes() - c.sum_bytes());
             for (int64_t block = blocks.begin; block < blocks.end; ++block) {

@@ -239,8 +239,7 @@ void run_image(const ImageRun& run, uint8_t* scratch) {
     int64_t shares = is_small ? 1 : std::min(c.threads, by_blocks ? c.blocks() : c.chunks());
     par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
         for (int64_t share = begin; share < end; ++share) {
-            Part chunks = share_of(c.chunks(), by_blocks ? 0 : share, by_blocks ? 1 : shares);
-            Part blocks = share_of(c.blocks(), by_blocks ? share : 0, by_blocks ? shares : 1);
+            const auto [chunks, blocks] = share_of(c.chunks(), c.blocks(), by_blocks, share, shares);
             uint8_t *image = scratch + size_t(share) * c.scratch_bytes(), *products = image + c.image_bytes();
             uint8_t* sums = products + c.block_bytes(points);
             for (int64_t i = chunks.begin; i < chunks.end; ++i)
