@@ -95,9 +95,9 @@ class trace:
         graph_opt_config: a ``GraphOptimizationConfig``.
         symbolic_shape: inside the function ``x.shape`` is a Tensor.
         without_host: run the Python code only at the first call; without ``capture_as_const``, or
-            if an argument is a Module or an Optimizer, at the first call for each combination of
-            shapes, dtypes and other arguments, and each call reads and changes the current outer
-            Tensors.
+            if a positional argument is a Module or any argument is an Optimizer, at the first call
+            for each combination of shapes, dtypes and other arguments, and each call reads and
+            changes the current outer Tensors.
         imperative: no effect, with a warning: each call is always checked against the recording.
     Raises:
         TraceError: a later call differs from the recording.
