@@ -54,7 +54,7 @@ std::optional<Line> line_of(const Extent& form) {
 // Narrows the bounds of the symbol to the values for which the line is at least 0.
 void narrow(ExtentBounds& bounds, const Line& line) {
     if (line.k > 0)
-        bounds.lower = std::max(bounds.lower, ceil_div(-line.rest, line.k).number());
+        bounds.lower = std::max(bounds.lower, ceil_div(Extent(-line.rest), line.k).number());
     else
         bounds.upper = std::min(bounds.upper, floor_div(line.rest, -line.k).number());
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libmge/base/distance.h"
+#include "libmge/base/numbers/distance.h"
 #include "libmge/compile/compilation.h"
 #include "libmge/compile/plain.h"
 #include "libmge/device/device.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "libmge/base/distance.h"
+#include "libmge/base/numbers/distance.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/halves.h"

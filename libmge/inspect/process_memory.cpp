@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "libmge/base/files/pages.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/memory.h"
 
@@ -110,7 +111,7 @@ std::optional<size_t> resident_bytes(std::vector<std::span<const std::byte>> pie
     for (auto piece : pieces) {
         if (piece.empty()) continue;
         uintptr_t first = std::max(seen, reinterpret_cast<uintptr_t>(piece.data()) / page);
-        uintptr_t end = (reinterpret_cast<uintptr_t>(piece.data() + piece.size()) + page - 1) / page;
+        uintptr_t end = ceil_div(reinterpret_cast<uintptr_t>(piece.data() + piece.size()), page);
         if (first >= end) continue;
         entries.resize(end - first);
         size_t bytes = entries.size() * sizeof(uint64_t);

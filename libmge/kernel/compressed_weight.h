@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge {
 
 struct CompressedWeight {
@@ -15,7 +17,7 @@ struct CompressedWeight {
     int64_t group;  // columns; the last group of a row may have fewer
     int bits;
 
-    int64_t groups() const { return (columns + group - 1) / group; }  // in a row
+    int64_t groups() const { return ceil_div(columns, group); }  // in a row
     int64_t group_bytes() const { return (group * bits + 7) / 8; }
     int64_t row_bytes() const { return groups() * group_bytes(); }
     int64_t columns_of(int64_t g) const { return std::min(group, columns - g * group); }

@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge {
 namespace {
 
@@ -25,7 +27,7 @@ public:
     void add(std::string_view text) {
         add(text.size());
         size_t at = words_.size(), size = sizeof(uint64_t);
-        words_.resize(at + (text.size() + size - 1) / size);
+        words_.resize(at + ceil_div(text.size(), size));
         if (!text.empty()) std::memcpy(words_.data() + at, text.data(), text.size());
     }
     template <class T>

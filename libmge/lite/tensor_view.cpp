@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "libmge/base/number_text.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/base/text.h"
 #include "libmge/lite/layout.h"
 
@@ -110,7 +111,7 @@ TensorView::Part TensorView::part(Numbers start, Numbers end, Numbers step) cons
         size_t length = end[i] - start[i];
         // A single element needs no steps of any length.
         if (by >= length) by = std::max<size_t>(length, 1);
-        part.view.layout_.shapes[i] = (length + by - 1) / by;
+        part.view.layout_.shapes[i] = mge::ceil_div(length, by);
         part.view.step_[i] *= by;
         offset += start[i] * static_cast<size_t>(stride[i]);
     }

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge {
 
 inline constexpr std::array<char, 8> model_magic{'\x89', 'M', 'G', 'E', '\r', '\n', '\x1a', '\n'};
@@ -27,8 +29,6 @@ struct ModelHeader {
 };
 static_assert(sizeof(ModelHeader) == 64);
 
-constexpr size_t align_model_offset(size_t offset) {
-    return (offset + model_alignment - 1) / model_alignment * model_alignment;
-}
+constexpr size_t align_model_offset(size_t offset) { return round_up(offset, model_alignment); }
 
 }  // namespace mge

@@ -5,6 +5,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/numbers/ceil_div.h"
 
 namespace mge {
 namespace {
@@ -54,8 +55,7 @@ size_t Layout::bytes(const Shape& shape, DType dtype) const {
     for (int i = 0; i < size_; ++i)
         if (digits_[i].block) block[digits_[i].axis] *= digits_[i].block;
     size_t elements = 1;
-    for (int i = 0; i < shape.rank(); ++i)
-        elements *= size_t((shape[i] + block[i] - 1) / block[i] * block[i]);
+    for (int i = 0; i < shape.rank(); ++i) elements *= size_t(round_up(shape[i], block[i]));
     return elements * size_of(dtype);
 }
 

@@ -29,6 +29,7 @@
 #include "libmge/base/files/pages.h"
 #include "libmge/base/interruption.h"
 #include "libmge/base/log.h"
+#include "libmge/base/numbers/ceil_div.h"
 
 namespace mge {
 namespace {
@@ -292,7 +293,7 @@ bool is_mapped(const void* data) { return mapped_range_of(data); }
 std::span<std::byte> whole_pages(std::span<const std::byte> bytes) {
     const uintptr_t page = page_size();
     auto begin = reinterpret_cast<uintptr_t>(bytes.data()), end = begin + bytes.size();
-    begin = (begin + page - 1) / page * page;
+    begin = round_up(begin, page);
     end = end / page * page;
     return {reinterpret_cast<std::byte*>(begin), begin < end ? end - begin : 0};
 }

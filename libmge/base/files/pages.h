@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge {
 
 inline size_t page_size() {
@@ -12,8 +14,6 @@ inline size_t page_size() {
 }
 
 // The memory that the system uses for so many bytes.
-inline size_t round_up_to_pages(size_t bytes) {
-    return (bytes + page_size() - 1) / page_size() * page_size();
-}
+inline size_t round_up_to_pages(size_t bytes) { return round_up(bytes, page_size()); }
 
 }  // namespace mge

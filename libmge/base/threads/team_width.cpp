@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge {
 
 TeamWidth::TeamWidth(int threads, int widest, Pauses pauses) : pauses_(pauses), pause_(pauses.shortest) {
     for (int rounds = 1; rounds <= threads; ++rounds) {
-        int width = (threads + rounds - 1) / rounds;
+        int width = ceil_div(threads, rounds);
         if (width <= widest && (widths_.empty() || width < widths_.back())) widths_.push_back(width);
     }
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libmge/base/api.h"
+#include "libmge/base/numbers/ceil_div.h"
 
 namespace mge {
 
@@ -31,7 +32,7 @@ struct MemoryPlan {
 
 inline constexpr size_t arena_alignment = 64;
 constexpr size_t align_up(size_t bytes, size_t alignment = arena_alignment) {
-    return (bytes + alignment - 1) / alignment * alignment;
+    return round_up(bytes, alignment);
 }
 
 // Plans the memory of one place.

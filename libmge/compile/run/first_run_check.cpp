@@ -7,6 +7,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -18,7 +19,7 @@ namespace {
 uint64_t sum_of_bytes(const std::byte* data, size_t bytes, int threads) {
     constexpr size_t part_bytes = size_t(1) << 18;
     if (threads <= 1 || bytes < 2 * part_bytes) return checksum(data, bytes);
-    std::vector<uint64_t> parts((bytes + part_bytes - 1) / part_bytes);
+    std::vector<uint64_t> parts(ceil_div(bytes, part_bytes));
     par_for(threads, int64_t(parts.size()), 1, [&](int64_t begin, int64_t end) {
         for (auto i = size_t(begin); i < size_t(end); ++i) {
             size_t first = i * part_bytes;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "libmge/base/error.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/base/threads/at_fork.h"
 #include "libmge/device/cpu/large_block.h"
 #include "libmge/device/cpu/memory_limit.h"
@@ -50,13 +51,13 @@ int class_of(size_t bytes) {
 size_t rounded_bytes(int size_class, size_t bytes) {
     if (size_class < small_classes) return class_bytes(size_class);
     size_t step = std::max(alignment, std::bit_floor(bytes) / 32);
-    return (bytes + step - 1) / step * step;
+    return round_up(bytes, step);
 }
 
 void* take_from_system(size_t bytes) {
     constexpr size_t many_pages = 64 << 10;
     if (bytes >= mapped_bytes) return map_large_block(bytes);
-    void* data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    void* data = std::aligned_alloc(alignment, round_up(bytes, alignment));
     if (data && bytes >= many_pages) populate(data, bytes);
     return data;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "libmge/base/files/pages.h"
+#include "libmge/base/numbers/ceil_div.h"
 
 namespace mge {
 
@@ -79,7 +80,7 @@ void* resize_large_block(void* data, size_t bytes, size_t wanted) {
 void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
     auto begin = reinterpret_cast<uintptr_t>(data), end = (begin + bytes) / page_size() * page_size();
-    begin = (begin + page_size() - 1) / page_size() * page_size();
+    begin = round_up(begin, page_size());
     // Fails on old kernels, which then populate page by page.
     if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 #endif

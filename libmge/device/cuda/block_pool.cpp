@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/base/error.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/cuda/runtime.h"
 #include "libmge/device/cuda/shared_segments.h"
 
@@ -15,8 +16,6 @@ constexpr size_t largest_small = size_t(1) << 20;  // the largest small block
 constexpr size_t small_segment = size_t(2) << 20;
 constexpr size_t large_segment = size_t(20) << 20;  // for blocks up to half its size
 constexpr size_t segment_step = size_t(2) << 20;    // the driver's page size
-
-size_t round_up(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
 
 size_t segment_bytes(size_t bytes, bool is_small) {
     if (is_small) return small_segment;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "libmge/base/error.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 
 namespace mge::cpu {
@@ -153,7 +154,7 @@ void CopyLoops::run_as(const T* source, T* target, int threads) const {
     Axis inner = axes_[size_t(rank_ - 1)], rows = tiles ? axes_[size_t(rank_ - 2)] : Axis{};
     int64_t divided = tiles ? rows.extent : inner.extent;
     int64_t part = tiles ? std::max<int64_t>(tile, line_bytes / sizeof(T)) : piece;
-    int64_t parts = (divided + part - 1) / part;
+    int64_t parts = ceil_div(divided, part);
     int64_t unit_cost = std::min(divided, part) * (tiles ? inner.extent : 1);
 
     auto run_units = [&](int64_t begin, int64_t end) {

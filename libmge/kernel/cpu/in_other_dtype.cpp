@@ -5,6 +5,7 @@
 #include <array>
 
 #include "libmge/base/error.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/rows/half.h"
@@ -17,7 +18,7 @@ constexpr int algorithm_shift = 32;
 constexpr uint64_t own_id = (uint64_t(1) << algorithm_shift) - 1;
 
 constexpr size_t alignment = 64;
-size_t aligned(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+size_t aligned(size_t bytes) { return round_up(bytes, alignment); }
 
 // More operands than any operator has that uses this.
 constexpr size_t max_operands = 12;

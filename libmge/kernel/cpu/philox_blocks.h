@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/rows/philox_rows.h"
 #include "libmge/kernel/scalar/philox.h"
@@ -47,7 +48,7 @@ private:
     // Calls fn(block, n) for pieces of n elements from that block on.
     template <class Fn>
     static void in_pieces(int threads, int64_t count, Fn&& fn) {
-        par_for(threads, (count + 4 * piece - 1) / (4 * piece), parallel_grain / nanoseconds_per_piece,
+        par_for(threads, ceil_div(count, 4 * piece), parallel_grain / nanoseconds_per_piece,
                 [&](int64_t i, int64_t end) {
                     for (; i < end; ++i) fn(i * piece, std::min(4 * piece, count - i * 4 * piece));
                 });

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/model/crypt/crypto_error.h"
 #include "libmge/model/crypt/megengine_ciphers.h"
 #include "libmge/model/crypt/megengine_stream.h"
@@ -29,7 +30,7 @@ Keys keys_of(std::span<const std::byte> key) { return {load(key, 0), load(key, 1
 
 // Room for the padded content and the word behind it, the content in place.
 SecretBytes padded_copy(std::span<const std::byte> plain) {
-    size_t words = (plain.size() + word_bytes - 1) / word_bytes;
+    size_t words = ceil_div(plain.size(), word_bytes);
     SecretBytes file((words + 1) * word_bytes);
     if (!plain.empty()) std::memcpy(file.data(), plain.data(), plain.size());
     return file;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/cuda/cublaslt.h"
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/cuda/epilogue.h"
@@ -280,8 +281,7 @@ bool are_aligned(const Launch& launch) {
 
 void* aligned_workspace(const Launch& launch) {
     auto at = uintptr_t(launch.workspace);
-    return reinterpret_cast<void*>((at + workspace_alignment - 1) / workspace_alignment *
-                                   workspace_alignment);
+    return reinterpret_cast<void*>(round_up(at, workspace_alignment));
 }
 
 void finish(const State& s, const Launch& launch, cuda::Stream stream) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/product/integer_tile.h"
 #include "libmge/kernel/packed_values.h"
@@ -21,8 +22,6 @@ namespace {
 using NarrowTypes = Types<uint8_t, int8_t, int16_t>;
 
 constexpr int64_t rows_per_chunk = 48;  // whole tiles of 6 and of 12 rows
-
-int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 bool is_short(DType dtype) { return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::i16; }
 
@@ -88,8 +87,8 @@ Prepared prepare(const PrepareContext& context) {
                     .threads = problem.threads,
                     .is_bias_wide = is_wide(2),
                     .is_residual_wide = is_wide(3)};
-    p.words = pieces(p.g.k, p.tile->per_word);
-    p.blocks = pieces(p.g.n, p.tile->columns);
+    p.words = ceil_div(p.g.k, p.tile->per_word);
+    p.blocks = ceil_div(p.g.n, p.tile->columns);
     PackedInputs packed;
     if (problem.is_constant(1) && p.g.batches() == 1) {
         p.b = PackedValues<int32_t>(p.b_words());
@@ -177,7 +176,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto& p = prepared.state<IntegerMatmul>();
     auto* scratch = static_cast<int32_t*>(launch.workspace);
     int32_t *b = scratch + p.threads * p.scratch_words(), *b_sums = b + p.b_words();
-    int64_t units = pieces(p.g.m, rows_per_chunk) * p.blocks;
+    int64_t units = ceil_div(p.g.m, rows_per_chunk) * p.blocks;
     if (p.g.m == 0 || p.g.n == 0) return;
     for (int64_t batch = 0; batch < p.g.batches(); ++batch) {
         auto place = [&](size_t i, int64_t offset) {

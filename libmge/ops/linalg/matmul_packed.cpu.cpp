@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/ops/linalg/matmul_algorithms.h"
 
 #include "libmge/device/cpu/cpu_device.h"
@@ -126,7 +127,7 @@ void run(const Prepared& prepared, const Launch& launch) {
         product_of(shape, launch, s.activation, static_cast<const float*>(s.weight->data()));
     if (shape.panels() < panels_per_thread * launch.threads) return multiply_by_rows(product);
     if (!s.packs_rows()) return multiply_by_panels(product);
-    const int64_t blocks = (shape.m + cpu::rows_packed_together - 1) / cpu::rows_packed_together;
+    const int64_t blocks = ceil_div(shape.m, cpu::rows_packed_together);
     for (int64_t i = 0; i < blocks; ++i)
         multiply_packed_rows(product, {shape.m * i / blocks, shape.m * (i + 1) / blocks},
                              static_cast<float*>(launch.workspace));

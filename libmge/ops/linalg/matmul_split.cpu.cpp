@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/product/split_matrices.h"
 #include "libmge/kernel/select.h"
@@ -57,7 +58,7 @@ cpu::SplitSource columns_of(const State& s, const float* b) {
     constexpr int64_t block = cpu::SplitSource::block;
     auto& g = s.g;
     if (!s.weight) return {b, g.n, g.k, g.b_stride_n, g.b_stride_k};
-    const int64_t block_stride = (g.k + block - 1) / block * block * block;
+    const int64_t block_stride = round_up(g.k, block) * block;
     return {static_cast<const float*>(s.weight->data()), g.n, g.k, 1, block, block_stride};
 }
 

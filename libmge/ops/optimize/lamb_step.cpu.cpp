@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/ops/optimize/mean_weights.cpu.h"
 #include "libmge/ops/optimize/one_pass.cpu.h"
 
@@ -14,7 +15,7 @@ namespace {
 // not show.
 constexpr int64_t block_elements = 4096;
 
-int64_t block_count(int64_t elements) { return (elements + block_elements - 1) / block_elements; }
+int64_t block_count(int64_t elements) { return ceil_div(elements, block_elements); }
 
 cpu::functor::LambDirection direction_of(const LambStep::Params& p, float count) {
     auto weights = [&](double beta) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <concepts>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/reduce/reduce_vectors.h"
 #include "libmge/kernel/cpu/rows/scalar_rows.h"
@@ -90,7 +91,7 @@ void run_search(const Prepared& prepared, const Launch& launch) {
     auto search = search_tile<kind, float>;
     dispatch_dtype(s.dtype, AllTypes{},
                    [&]<class T>(std::type_identity<T>) { search = search_tile<kind, T>; });
-    int64_t tiles = (s.inner + tile - 1) / tile, size = int64_t(size_of(s.dtype));
+    int64_t tiles = ceil_div(s.inner, tile), size = int64_t(size_of(s.dtype));
     par_for(launch.threads, s.outer * tiles, std::max<int64_t>(1, parallel_grain / s.length),
             [&](int64_t begin, int64_t end) {
                 for (int64_t unit = begin; unit < end; ++unit) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -80,7 +81,7 @@ void run_tiles(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<Scan>();
     if (s.outer * s.length * s.inner == 0) return;
     dispatch_dtype(s.dtype, NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        int64_t tiles = (s.inner + tile - 1) / tile;
+        int64_t tiles = ceil_div(s.inner, tile);
         par_for(launch.threads, s.outer * tiles, std::max<int64_t>(1, parallel_grain / s.length),
                 [&](int64_t begin, int64_t end) {
                     if (s.inner == 1)

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
 
@@ -115,7 +116,7 @@ void for_rows(const ProblemState<TreeEnsemble::Params>& problem, const Launch& l
     int64_t rows = problem.inputs[0].shape[0], targets = problem.params.targets;
     auto* y = launch.out<float>(0);
     std::fill_n(y, rows * targets, 0.f);
-    int64_t blocks = (rows + rows_per_block - 1) / rows_per_block;
+    int64_t blocks = ceil_div(rows, rows_per_block);
     par_for(launch.threads, blocks, 1, [&](int64_t first, int64_t last) {
         std::vector<uint8_t> is_set(size_t(rows_per_block * targets));
         for (int64_t block = first; block < last; ++block) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/attention_shape.h"
 #include "libmge/kernel/cpu/attention/attention_blocks.h"
 #include "libmge/kernel/cpu/product/bf16_tiles.h"
@@ -17,7 +18,6 @@ namespace mge::cpu {
 struct AttentionUnits {
     int64_t panel, depth, rows;
 
-    static constexpr int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
     constexpr int64_t in_panels(int64_t columns) const { return round_up(columns, panel); }
     constexpr int64_t in_steps(int64_t width) const { return round_up(width, depth); }
     constexpr int64_t in_tiles(int64_t queries) const { return round_up(queries, rows); }
@@ -35,10 +35,7 @@ inline constexpr int64_t most_keys_backward = 128;
 struct QueryBlocks {
     int64_t queries, rows, tiles, count;
     QueryBlocks(int64_t n, const AttentionUnits& units)
-        : queries(n),
-          rows(units.rows),
-          tiles(units.in_tiles(n) / rows),
-          count((n + most_queries - 1) / most_queries) {}
+        : queries(n), rows(units.rows), tiles(units.in_tiles(n) / rows), count(ceil_div(n, most_queries)) {}
     int64_t begin(int64_t block) const { return std::min(queries, tiles * block / count * rows); }
 };
 

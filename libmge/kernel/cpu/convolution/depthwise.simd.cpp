@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/convolution/depthwise.h"
 #include "libmge/kernel/cpu/highway_targets.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/gathered_windows.h"
 
 namespace mge::cpu {
@@ -47,7 +48,7 @@ struct Inside {
 
     explicit Inside(const GatheredWindows& s) {
         const int64_t last = s.in[1] - 1 + s.padding[1] - (s.kernel[1] - 1) * s.dilation[1];
-        begin = std::min(s.out[1], (s.padding[1] + s.stride[1] - 1) / s.stride[1]);
+        begin = std::min(s.out[1], ceil_div(s.padding[1], s.stride[1]));
         end = std::clamp(last < 0 ? 0 : last / s.stride[1] + 1, begin, s.out[1]);
     }
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/convolution/pointwise.h"
 #include "libmge/kernel/cpu/highway_targets.h"

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/pool_kernels.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 
@@ -181,7 +182,7 @@ void spread(const PoolPlane& p, const Planes& planes, int64_t oy, Range columns,
     std::fill(to.dy, to.dy + size, 0.0F);
     // From the first window that begins at or after `first`.
     int64_t ahead = to.first + p.padding_w;
-    int64_t ox = ahead <= 0 ? 0 : (ahead + p.stride_w - 1) / p.stride_w;
+    int64_t ox = ahead <= 0 ? 0 : ceil_div(ahead, p.stride_w);
     Range rows = rows_of(p, oy);
     for (; ox < p.out_w; ++ox) {
         int64_t at = ox * p.stride_w - ahead, place = oy * p.out_w + ox;

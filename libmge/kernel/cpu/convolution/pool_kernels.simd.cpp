@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/pool_kernels.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 
@@ -125,7 +126,7 @@ template <class R>
     Range whole{0, 0};
     if (p.inner == lanes && rows.size() == p.kernel_h && (is_two || is_three) &&
         p.w >= p.kernel_w - p.padding_w) {
-        whole.begin = (p.padding_w + p.stride_w - 1) / p.stride_w;
+        whole.begin = ceil_div(p.padding_w, p.stride_w);
         whole.end = std::min((p.w + p.padding_w - p.kernel_w) / p.stride_w + 1, p.out_w);
     }
     for (int64_t ox = 0; ox < p.out_w; ++ox) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/small_convolution.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/keep_nan-inl.h"
@@ -25,7 +26,6 @@ using Vector = hn::Vec<F32>;
 constexpr size_t most_lanes = 16;
 
 int64_t lanes() { return int64_t(hn::Lanes(F32())); }
-int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Max gives the number, or its second operand, if the first one is NaN.
 HWY_INLINE Vector rectified(const SmallConvolutionData& d, Vector v) {
@@ -50,7 +50,7 @@ HWY_INLINE void add_residual(const SmallConvolutionData& d, int64_t target, int6
 constexpr int vectors_together = 2, channels_together = 6;
 
 int64_t span() { return vectors_together * lanes(); }
-int64_t spans(const SmallConvolution& s) { return quotient_up(s.height * s.pitch(), span()); }
+int64_t spans(const SmallConvolution& s) { return ceil_div(s.height * s.pitch(), span()); }
 
 // Number of values of a channel's y before the vector computed at `at`.
 HWY_INLINE int64_t values_before(const SmallConvolution& s, int64_t at) {
@@ -133,7 +133,7 @@ void compute_spans(const SmallConvolution& s, const SmallConvolutionData& d, int
 // A row by itself, if that is faster: its last vector ends with it and overlaps the one before, so that
 // nothing is dropped.
 constexpr int row_vectors_together = HWY_TARGET == HWY_NEON ? 4 : vectors_together;
-int64_t row_vectors(const SmallConvolution& s) { return quotient_up(s.width, lanes()); }
+int64_t row_vectors(const SmallConvolution& s) { return ceil_div(s.width, lanes()); }
 bool is_row_wise(const SmallConvolution& s) {
     // Overhead of twelve sums, in elements of the window.
     constexpr int64_t beside_rows = 5, beside_spans = 18;
@@ -210,7 +210,7 @@ void compute_rows(const SmallConvolution& s, const SmallConvolutionData& d, int6
     const int64_t most_vectors = std::min<int64_t>(row_vectors_together, s.width / lanes());
     for (int64_t row = first; row < last; ++row)
         for (int64_t written = 0; written < s.width;) {
-            const int64_t vectors = std::min(most_vectors, quotient_up(s.width - written, lanes()));
+            const int64_t vectors = std::min(most_vectors, ceil_div(s.width - written, lanes()));
             const int64_t column = std::min(written, s.width - vectors * lanes());
             compute[size_t(vectors - 1)](s, d, channel, row, column, written);
             written = column + vectors * lanes();
@@ -220,7 +220,7 @@ void compute_rows(const SmallConvolution& s, const SmallConvolutionData& d, int6
 // Rows or spans of channels that are computed together.
 int64_t parts_of_channels(const SmallConvolution& s) { return is_row_wise(s) ? s.height : spans(s); }
 int64_t pixel_items(const SmallConvolution& s) {
-    return quotient_up(s.oc, channels_together) * parts_of_channels(s);
+    return ceil_div(s.oc, channels_together) * parts_of_channels(s);
 }
 int64_t pixel_vectors(const SmallConvolution& s) {
     return s.oc * parts_of_channels(s) * (is_row_wise(s) ? row_vectors(s) : vectors_together);
@@ -250,7 +250,7 @@ void compute_pixels(const SmallConvolution& s, const SmallConvolutionData& d, in
 // than products.
 constexpr int most_sums = HWY_TARGET == HWY_NEON ? 20 : 12, most_blocks = 2;
 
-int64_t channel_blocks(const SmallConvolution& s) { return quotient_up(s.oc, lanes()); }
+int64_t channel_blocks(const SmallConvolution& s) { return ceil_div(s.oc, lanes()); }
 int64_t blocks_together(const SmallConvolution& s) {
     return std::min<int64_t>(channel_blocks(s), most_blocks);
 }
@@ -314,7 +314,7 @@ void compute_run(const SmallConvolution& s, const SmallConvolutionData& d, int64
 }
 
 int64_t channel_items(const SmallConvolution& s) {
-    return quotient_up(channel_blocks(s), blocks_together(s)) * s.height;
+    return ceil_div(channel_blocks(s), blocks_together(s)) * s.height;
 }
 int64_t channel_vectors(const SmallConvolution& s) { return channel_blocks(s) * s.height * s.width; }
 
@@ -332,7 +332,7 @@ void compute_channels(const SmallConvolution& s, const SmallConvolutionData& d, 
     for (int64_t i = first; i < last; ++i) {
         const int64_t block = i / s.height * blocks_together(s);
         const int64_t blocks = std::min(blocks_together(s), channel_blocks(s) - block);
-        const int64_t run = quotient_up(s.width, quotient_up(s.width, most_sums / blocks));
+        const int64_t run = ceil_div(s.width, ceil_div(s.width, most_sums / blocks));
         for (int64_t column = 0; column < s.width; column += run)
             runs[blocks - 1][size_t(std::min(run, s.width - column) - 1)](s, d, block, i % s.height, column);
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/small_weight_gradient.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/transpose-inl.h"
@@ -81,7 +82,7 @@ constexpr auto adds = by_elements<V>(std::make_integer_sequence<int, most_elemen
 
 template <int V>
 void add_blocks(const SmallWeightGradient& w, const float* padded, const float* dy, float* sums) {
-    const int64_t count = w.elements(), groups = (count + most_elements(V) - 1) / most_elements(V);
+    const int64_t count = w.elements(), groups = ceil_div(count, most_elements(V));
     for (int64_t i = 0; i < groups; ++i) {
         const int64_t first = count * i / groups, last = count * (i + 1) / groups;
         adds<V>[size_t(last - first - 1)](w.image, padded, dy, w.channels(), first, sums, count * block);
@@ -110,7 +111,7 @@ void pack_planes(const SmallWeightGradient& w, const float* dy, float* packed) {
 void pack_pixels(const SmallWeightGradient& w, const float* dy, float* packed) {
     const F32 f;
     const int64_t pixels = w.image.height * w.image.width, oc = w.image.oc, all = w.channels();
-    const int64_t whole = std::max<int64_t>(0, pixels - (all + oc - 1) / oc + 1);
+    const int64_t whole = std::max<int64_t>(0, pixels - ceil_div(all, oc) + 1);
     for (int64_t i = 0; i < whole; ++i)
         for (int64_t c = 0; c < all; c += block)
             hn::StoreU(hn::LoadU(f, dy + i * oc + c), f, packed + i * all + c);
@@ -141,7 +142,7 @@ const SmallWeightFunctions& functions() {
 }  // namespace
 
 int64_t SmallWeightGradient::lanes() const { return functions().lanes; }
-int64_t SmallWeightGradient::channels() const { return (image.oc + lanes() - 1) / lanes() * lanes(); }
+int64_t SmallWeightGradient::channels() const { return round_up(image.oc, lanes()); }
 int64_t SmallWeightGradient::dy_floats() const { return image.height * image.width * channels(); }
 
 void pack_small_gradient(const SmallWeightGradient& w, const float* dy, PixelOrder order, float* packed) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/taken_channels.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 
@@ -88,7 +89,7 @@ const TakenChannelsFunctions& functions() {
 TakenChannels::TakenChannels(std::span<const TakenChannel> channels, std::vector<int64_t> blocks,
                              int64_t block, int64_t items, int64_t pixels)
     : blocks_(std::move(blocks)), block_(block), vector_(functions().vector), items_(items), pixels_(pixels) {
-    const int64_t count = int64_t(channels.size()), stored = (count + block - 1) / block * block;
+    const int64_t count = int64_t(channels.size()), stored = round_up(count, block);
     for (int64_t first = 0; first < stored; first += vector_) {
         for (int64_t i = first; i < std::min(first + vector_, count); ++i) {
             auto& [image, channel] = channels[size_t(i)];

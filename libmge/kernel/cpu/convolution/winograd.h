@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/activation.h"
 
 namespace mge::cpu {
@@ -28,7 +29,7 @@ inline constexpr int64_t winograd_gap = 16;
 
 // Channels of x for whose points each part has memory.
 inline int64_t channels_of_part(int64_t channels, int64_t chunk) {
-    return std::min(winograd_depth, (channels + chunk - 1) / chunk * chunk);
+    return std::min(winograd_depth, round_up(channels, chunk));
 }
 
 // Channel c of pixel (h, w) of image n is at n * image + c / block * plane + c % block + h * row + w * pixel.
@@ -46,10 +47,8 @@ struct Winograd {
     ImageStrides x, y;
     Activation activation = Activation::none;
 
-    int64_t tile_columns() const { return (out_width + winograd_tile - 1) / winograd_tile; }
-    int64_t tiles_of_image() const {
-        return (out_height + winograd_tile - 1) / winograd_tile * tile_columns();
-    }
+    int64_t tile_columns() const { return ceil_div(out_width, winograd_tile); }
+    int64_t tiles_of_image() const { return ceil_div(out_height, winograd_tile) * tile_columns(); }
     int64_t tiles() const { return images * tiles_of_image(); }
     int64_t panels() const;               // panels of channels of y; each is computed in one piece
     int64_t blocks_of_panel() const;      // blocks of channels of y per panel

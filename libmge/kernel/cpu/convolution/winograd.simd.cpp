@@ -8,6 +8,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/convolution/winograd.h"
 #include "libmge/kernel/cpu/convolution/winograd_points-inl.h"
@@ -41,7 +42,7 @@ constexpr int64_t weights_plane(int64_t channels) { return channels * panel_chan
 constexpr int64_t products_plane = max_rows * panel_channels;
 constexpr int64_t products_group = winograd_points * products_plane;
 
-int64_t groups_of(int64_t tiles) { return (tiles + max_rows - 1) / max_rows; }
+int64_t groups_of(int64_t tiles) { return ceil_div(tiles, max_rows); }
 
 struct Group {
     int64_t index, first, count;
@@ -303,15 +304,11 @@ const WinogradFunctions& functions() {
 
 }  // namespace
 
-int64_t Winograd::panels() const {
-    return (oc + functions().panel_channels - 1) / functions().panel_channels;
-}
+int64_t Winograd::panels() const { return ceil_div(oc, functions().panel_channels); }
 int64_t Winograd::blocks_of_panel() const { return functions().panel_channels / y.block; }
-int64_t Winograd::groups(int64_t tiles) const {
-    return (tiles + functions().group_tiles - 1) / functions().group_tiles;
-}
+int64_t Winograd::groups(int64_t tiles) const { return ceil_div(tiles, functions().group_tiles); }
 int64_t Winograd::point_floats(int64_t tiles) const {
-    return (ic + winograd_depth - 1) / winograd_depth * groups(tiles) * winograd_points *
+    return ceil_div(ic, winograd_depth) * groups(tiles) * winograd_points *
            (functions().group_tiles * channels_of_part(ic, functions().chunk) + winograd_gap);
 }
 int64_t Winograd::weight_floats() const {

@@ -5,6 +5,7 @@
 // and of tiles of dy, A y A^T, it is G^T s G, where s sums the products of the two over all tiles for each
 // point: 36 matrix products of channels of x by tiles by channels of y.
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/winograd.h"
 
 namespace mge::cpu {
@@ -25,7 +26,7 @@ struct WinogradWeight {
     Winograd shape;  // shape of the forward convolution
     int64_t strip;   // the most tiles of a strip
 
-    int64_t strips() const { return (shape.tiles() + strip - 1) / strip; }
+    int64_t strips() const { return ceil_div(shape.tiles(), strip); }
     TileRange strip_at(int64_t i) const { return {i * strip, std::min(strip, shape.tiles() - i * strip)}; }
     int64_t pairs() const;
     int64_t x_floats() const;    // points of x in a strip

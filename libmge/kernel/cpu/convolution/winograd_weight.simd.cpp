@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/winograd_points-inl.h"
 #include "libmge/kernel/cpu/convolution/winograd_products-inl.h"
 #include "libmge/kernel/cpu/convolution/winograd_weight.h"
@@ -36,7 +37,7 @@ struct Pair {
     int vectors;
 };
 Pair pair_at(const Winograd& w, int64_t i) {
-    const int64_t panels = (w.oc + panel_channels - 1) / panel_channels;
+    const int64_t panels = ceil_div(w.oc, panel_channels);
     Pair pair{i / panels, i % panels, 0, 0};
     pair.rows = std::min(chunk_channels, w.ic - pair.chunk * chunk_channels);
     pair.vectors = int(std::min(panel_channels, w.oc - pair.panel * panel_channels) / lanes);
@@ -98,7 +99,7 @@ void sums(const WinogradWeight& w, const float* x_points, const float* dy_points
           bool begins, float* to) {
     const Pair pair = pair_at(w.shape, i);
     const PointPlaces of_x = x_places(w), of_dy = dy_places(w);
-    const int64_t groups = (pair.rows + max_rows - 1) / max_rows;
+    const int64_t groups = ceil_div(pair.rows, max_rows);
     for (int64_t p = 0; p < winograd_points; ++p) {
         const float* x = x_points + pair.chunk * of_x.part + p * of_x.plane;
         const float* dy = dy_points + pair.panel * of_dy.part + p * of_dy.plane;
@@ -152,12 +153,8 @@ const WinogradWeightFunctions& functions() {
     return best;
 }
 
-int64_t chunks(const Winograd& w) {
-    return (w.ic + functions().chunk_channels - 1) / functions().chunk_channels;
-}
-int64_t panels(const Winograd& w) {
-    return (w.oc + functions().panel_channels - 1) / functions().panel_channels;
-}
+int64_t chunks(const Winograd& w) { return ceil_div(w.ic, functions().chunk_channels); }
+int64_t panels(const Winograd& w) { return ceil_div(w.oc, functions().panel_channels); }
 
 }  // namespace
 

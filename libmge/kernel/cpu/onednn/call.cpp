@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "libmge/base/error.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/onednn/nan_repair.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/onednn/primitive.h"
@@ -17,7 +18,7 @@ namespace mge::onednn {
 namespace {
 
 constexpr size_t alignment = 64;
-size_t aligned(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+size_t aligned(size_t bytes) { return round_up(bytes, alignment); }
 
 MemoryDesc argument_desc(const_dnnl_primitive_desc_t desc, int argument) {
     MemoryDesc found = memory_of(desc, argument);

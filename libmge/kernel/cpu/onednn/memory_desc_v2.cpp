@@ -4,6 +4,8 @@
 #if DNNL_VERSION_MAJOR == 2  // memory_desc_v3.cpp is for newer versions
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge::onednn {
 namespace {
 
@@ -25,7 +27,7 @@ bool set_strides(dnnl_memory_desc_t& desc, const Layout& layout) {
         stride *= layout[i].block;
     }
     for (int axis = 0; axis < desc.ndims; ++axis)
-        desc.padded_dims[axis] = (desc.dims[axis] + block[axis] - 1) / block[axis] * block[axis];
+        desc.padded_dims[axis] = round_up(desc.dims[axis], block[axis]);
     for (int i = outer; i-- > 0;) {
         int axis = layout[i].axis;
         blocking.strides[axis] = stride;

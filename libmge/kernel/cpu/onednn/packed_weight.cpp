@@ -15,6 +15,7 @@
 #include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/joined.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/base/threads/per_process.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/constant_prints.h"
@@ -44,7 +45,7 @@ std::span<const std::byte> bytes_at(const void* data, size_t first, size_t count
 Fingerprint fingerprint_of(const void* data, size_t size, int threads) {
     constexpr size_t part_bytes = worth_a_team;
     if (size <= part_bytes) return fingerprint(data, size);
-    std::vector<Fingerprint> parts((size + part_bytes - 1) / part_bytes);
+    std::vector<Fingerprint> parts(ceil_div(size, part_bytes));
     constexpr size_t parts_of_piece = piece_bytes / part_bytes;
     for (size_t first = 0; first < parts.size(); first += parts_of_piece) {
         size_t count = std::min(parts_of_piece, parts.size() - first);

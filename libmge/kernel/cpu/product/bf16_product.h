@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/cpu/product/bf16_tiles.h"
 #include "libmge/kernel/cpu/product/line_tiles.h"
@@ -22,7 +23,7 @@ struct Bf16Product {
     Bf16Finish finish;
 
     int64_t k() const { return int64_t(parts.size()) * part; }
-    int64_t blocks() const { return (columns + bf16_columns - 1) / bf16_columns; }
+    int64_t blocks() const { return ceil_div(columns, bf16_columns); }
     int64_t weight_size() const { return blocks() * bf16_columns * k(); }
     int64_t bias_size() const { return blocks() * bf16_columns; }
 };

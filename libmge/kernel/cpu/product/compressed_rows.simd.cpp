@@ -8,6 +8,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/product/compressed_rows.h"
 
@@ -84,7 +85,7 @@ void multiply_tile(const CompressedWeight& s, const CompressedData& d, const Ord
         for (auto& sum : row) sum = hn::Zero(f);
     for (int64_t g = 0; g < s.groups(); ++g) {
         const int64_t at = g * s.group_bytes();
-        const int64_t used = (s.columns_of(g) + places<bits> - 1) / places<bits>;
+        const int64_t used = ceil_div(s.columns_of(g), places<bits>);
         const float* rows[M];
         for (int r = 0; r < M; ++r) rows[r] = x.x + (m + r) * x.stride + at;
         const uint8_t* steps[N];

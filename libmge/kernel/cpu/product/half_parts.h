@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/product/half_product.h"
@@ -18,7 +19,7 @@ void for_half_parts(const HalfProduct& shape, int threads, Fn&& fn) {
                       most = HalfProduct::part_columns / columns;
     // Multiplications that are worth taking.
     constexpr int64_t worth_taking = 1 << 18;
-    const int64_t panels = shape.panels(), blocks = (shape.m + rows - 1) / rows;
+    const int64_t panels = shape.panels(), blocks = ceil_div(shape.m, rows);
     const int64_t least = worth_taking / (shape.m / blocks * shape.k * columns) + 1;
     in_claimed_parts(threads, blocks * panels, {std::min(most, least), most},
                      [&](int64_t first, int64_t last) {

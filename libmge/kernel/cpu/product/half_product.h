@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/product/product_epilogue.h"
 #include "libmge/tensor/dtype.h"
 
@@ -22,7 +23,7 @@ struct HalfProduct {
     int64_t m, n, k;
     int64_t panel;  // elements from panel to panel
     Activation activation;
-    int64_t panels() const { return (n + panel_columns - 1) / panel_columns; }
+    int64_t panels() const { return ceil_div(n, panel_columns); }
 };
 // H: Half or BFloat16. Rows of a, residual and y are contiguous.
 template <class H>

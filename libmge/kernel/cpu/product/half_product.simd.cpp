@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/product/half_product.h"
@@ -132,7 +133,7 @@ constexpr int panels_of_row = lanes == 16 ? 4 : 1;
 // The bounds of part i of `count` even parts.
 struct Even {
     int64_t whole, count;
-    Even(int64_t n, int64_t most) : whole(n), count((n + most - 1) / most) {}
+    Even(int64_t n, int64_t most) : whole(n), count(ceil_div(n, most)) {}
     int64_t begin(int64_t i) const { return whole * i / count; }
 };
 
@@ -174,7 +175,7 @@ struct Images {
     const HalfWindows& w;
 
     int64_t pixels() const { return w.out[0] * w.out[1]; }
-    int64_t blocks_of(int64_t channels) const { return (channels + w.block - 1) / w.block; }
+    int64_t blocks_of(int64_t channels) const { return ceil_div(channels, w.block); }
 
     // Sums are divided between the blocks of channels of a pixel.
     Even blocks() const { return {w.kernel[0] * w.kernel[1] * blocks_of(w.channels), block_depth / w.block}; }
@@ -282,7 +283,7 @@ struct PartOfY {
     int64_t width() const { return part.last_column - part.first_column; }
 
     void start() const {
-        const int64_t whole = (width() + columns - 1) / columns * columns;
+        const int64_t whole = round_up(width(), columns);
         for (int64_t row = 0; row < rows(); ++row) std::fill_n(sums + row * sums_stride, whole, 0.f);
         if (d.residual) operands.load_residual(part, sums);
     }

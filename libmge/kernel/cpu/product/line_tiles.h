@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge::cpu {
 
 class LineTiles {
@@ -13,7 +15,7 @@ public:
     LineTiles(int64_t lines, int64_t pixels, int64_t most_rows)
         : lines_(lines),
           pixels_(pixels),
-          pieces_((pixels + most_rows - 1) / most_rows),
+          pieces_(ceil_div(pixels, most_rows)),
           piece_pixels_(pixels / std::max<int64_t>(1, pieces_)),
           // Tiles of two lines fill more registers than those of one if lines are short.
           has_pairs_(pixels <= most_rows / 2 && lines > 1) {}

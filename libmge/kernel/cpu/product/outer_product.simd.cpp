@@ -7,6 +7,7 @@
 #include <array>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/product/outer_product.h"
 #include "libmge/kernel/cpu/product/panel_tiles-inl.h"
@@ -105,13 +106,13 @@ const OuterFunctions& functions() {
 
 }  // namespace
 
-int64_t OuterProduct::blocks() const { return (k + OuterProduct::depth - 1) / OuterProduct::depth; }
+int64_t OuterProduct::blocks() const { return ceil_div(k, OuterProduct::depth); }
 int64_t OuterProduct::rows(int64_t block) const {
     return std::min(OuterProduct::depth, k - block * OuterProduct::depth);
 }
 int64_t OuterProduct::b_floats() const {
     constexpr int64_t columns = PackedProduct::panel_columns;
-    return (n + columns - 1) / columns * (std::min(OuterProduct::depth, k) * columns + OuterProduct::gap);
+    return ceil_div(n, columns) * (std::min(OuterProduct::depth, k) * columns + OuterProduct::gap);
 }
 int64_t OuterProduct::a_floats() const {
     return OuterProduct::columns_together * (std::min(OuterProduct::depth, k) + OuterProduct::gap);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/product/product_epilogue.h"
 
 namespace mge::cpu {
@@ -15,7 +16,7 @@ struct PackedProduct {
 
     int64_t m, n, k;
     int64_t panel;  // floats from panel to panel
-    int64_t panels() const { return (n + panel_columns - 1) / panel_columns; }
+    int64_t panels() const { return ceil_div(n, panel_columns); }
 };
 struct PackedProductData {
     const float *a, *b;

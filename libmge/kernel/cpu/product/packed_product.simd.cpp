@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/product/packed_product.h"
 #include "libmge/kernel/cpu/product/panel_tiles-inl.h"
@@ -29,7 +30,7 @@ constexpr int64_t finished_together = 128;
 struct Blocks {
     int64_t first, whole, count;
     Blocks(int64_t begin, int64_t end, int64_t most)
-        : first(begin), whole(end - begin), count((whole + most - 1) / most) {}
+        : first(begin), whole(end - begin), count(ceil_div(whole, most)) {}
     int64_t begin(int64_t block) const { return first + whole * block / count; }
 };
 

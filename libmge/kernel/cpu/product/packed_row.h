@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge::cpu {
 
 // A row times a matrix: y[n] = sum over k of x[k] * b[k][n], f32. The matrix is packed into panels of
@@ -11,7 +13,7 @@ inline constexpr int64_t panel_columns = 64;
 struct PackedRow {
     int64_t n, k;
     int64_t panel;  // floats from panel to panel
-    int64_t panels() const { return (n + panel_columns - 1) / panel_columns; }
+    int64_t panels() const { return ceil_div(n, panel_columns); }
 };
 // Started from bias and residual where they are not null. The columns behind n that the last panel has are
 // zeros.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/product/ordered_products-inl.h"
 #include "libmge/kernel/cpu/product/packed_product.h"
 
@@ -60,7 +61,7 @@ HWY_INLINE Fetched part_of_fetched(const float* next, int64_t depth, int64_t i, 
     // The loop around those rows has some twenty instructions of its own on Arm.
     constexpr int64_t longer = HWY_TARGET == HWY_NEON ? 4 : 1;
     const int64_t step = longer * std::max(rows_at_once, count / rows_at_once * rows_at_once);
-    const int64_t together = (step + count - 1) / count, first = i * ((depth + step - 1) / step) * together;
+    const int64_t together = ceil_div(step, count), first = i * ceil_div(depth, step) * together;
     return {next && first < depth ? next + first * columns : nullptr, step, together};
 }
 
@@ -223,10 +224,10 @@ struct Tiles {
     static constexpr int64_t multiple = HWY_TARGET == HWY_NEON && factor == Factor::columns ? lanes : 1;
     int64_t first, rows;
 
-    int64_t count() const { return (rows + max_rows<factor> - 1) / max_rows<factor>; }
+    int64_t count() const { return ceil_div(rows, max_rows<factor>); }
     int64_t begin(int64_t i) const {
         const int64_t even = rows * i / count();
-        return first + std::min(rows, (even + multiple - 1) / multiple * multiple);
+        return first + std::min(rows, round_up(even, multiple));
     }
     int64_t height(int64_t i) const { return begin(i + 1) - begin(i); }
 };

@@ -9,6 +9,7 @@
 #include <array>
 #include <optional>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
@@ -21,9 +22,8 @@ namespace {
 // by k alone.
 constexpr int64_t most_steps = 24, most_shared_panels = 8;
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // The size of equal parts of at most so many.
-int64_t part_size(int64_t count, int64_t most) { return divide_up(count, divide_up(count, most)); }
+int64_t part_size(int64_t count, int64_t most) { return ceil_div(count, ceil_div(count, most)); }
 
 struct Blocks {
     explicit Blocks(const SplitMatrices& p)

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/activation.h"
 
 namespace mge::cpu {
@@ -27,8 +28,8 @@ inline constexpr int64_t split_lines = 32, split_depth = 32;
 struct alignas(64) SplitStep {
     std::byte bytes[3 * split_lines * split_depth * 2];
 };
-inline int64_t split_steps(int64_t depth) { return (depth + split_depth - 1) / split_depth; }
-inline int64_t split_panels(int64_t lines) { return (lines + split_lines - 1) / split_lines; }
+inline int64_t split_steps(int64_t depth) { return ceil_div(depth, split_depth); }
+inline int64_t split_panels(int64_t lines) { return ceil_div(lines, split_lines); }
 
 // The elements of a panel in place; one of the strides is 1. Blocks of 16 lines, or of 16 k, may have any
 // distance. Missing elements count as 0.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/reduce/reduce_meaning.h"
 #include "libmge/kernel/cpu/rows/half.h"
@@ -186,7 +187,7 @@ void reduce_tile(const Elements<A>& elements, const Bricks<A, J>& bricks, const 
 // number of columns.
 int64_t piece_rows(const ReducePass& pass) {
     int64_t columns = std::max<int64_t>(1, std::min(pass.inner, tile));
-    bool are_many = pass.outer * ((pass.inner + tile - 1) / tile) >= many_units;
+    bool are_many = pass.outer * ceil_div(pass.inner, tile) >= many_units;
     return are_many ? piece_length : std::max(least_piece, piece_length / columns);
 }
 int64_t pieces_of(const ReducePass& pass) {
@@ -204,8 +205,8 @@ public:
           pass_(pass),
           pieces_(pieces),
           rows_(pieces == 1 ? pass.length : piece_rows(pass)),
-          tiles_((pass.inner + tile - 1) / tile),
-          columns_(tiles_ ? (pass.inner + tiles_ - 1) / tiles_ : 0),
+          tiles_(ceil_div(pass.inner, tile)),
+          columns_(tiles_ ? ceil_div(pass.inner, tiles_) : 0),
           y_(y) {}
 
     int64_t count() const { return pass_.outer * pieces_ * tiles_; }

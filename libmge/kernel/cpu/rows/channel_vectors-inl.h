@@ -26,8 +26,6 @@ using Vec = hn::Vec<Channels>;
 constexpr int64_t lanes = hn::MaxLanes(Channels());
 constexpr int64_t block = lanes == 16 ? 16 : 8;
 
-HWY_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Loads from an array with an element per channel; zeros if it is null, and beyond its end.
 HWY_INLINE Vec load_bias(const float* bias, int64_t channel, int64_t channels) {
     const Channels f;

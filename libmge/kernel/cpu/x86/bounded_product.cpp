@@ -20,6 +20,7 @@
 #include <cstring>
 #include <utility>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
 
@@ -34,7 +35,7 @@ constexpr int64_t group_bytes = panel_columns * depth;
 constexpr int64_t together = 8, panel_bounds = 3, tile_bounds = 3;
 constexpr float limit = 32766;  // less than the largest number by more than the norms are rounded
 
-int64_t blocks_of(int64_t groups) { return (groups + together - 1) / together; }
+int64_t blocks_of(int64_t groups) { return ceil_div(groups, together); }
 
 // A panel: the words of all groups, then for each group the sums of the weight of each lane, then the bounds.
 struct PanelParts {

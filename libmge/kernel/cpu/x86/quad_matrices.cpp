@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
 #include "libmge/kernel/cpu/product/quad_product.h"
 #include "libmge/kernel/cpu/x86/quad_store-inl.h"
@@ -81,7 +82,7 @@ __attribute__((target("amx-tile,amx-int8,avx512f,avx512bw,avx512vl"), always_inl
     _tile_zero(2);
     _tile_zero(3);
     const bool has_later = t.rows > t.first_rows, is_signed = t.is_signed;
-    const int64_t calls = (rows.most_calls() + steps_along_k(t) - 1) / steps_along_k(t);
+    const int64_t calls = ceil_div(rows.most_calls(), steps_along_k(t));
     const int8_t *weight = t.weight, *next = t.next;
     for (int64_t part : t.parts) {
         const uint8_t *x = t.x + part, *later = t.later + part;

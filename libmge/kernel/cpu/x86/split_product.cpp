@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
 
 namespace mge::cpu {
@@ -248,8 +249,7 @@ private:
 // Stores sums row by row, the first 16 columns first.
 class Storing {
 public:
-    Storing(const SplitPending& p, int64_t steps)
-        : p_(p), per_group_((2 * p.rows + groups * steps - 1) / (groups * steps)) {
+    Storing(const SplitPending& p, int64_t steps) : p_(p), per_group_(ceil_div(2 * p.rows, groups * steps)) {
         start();
     }
     __attribute__((target("avx512f,avx512bw"))) void work(int64_t) {

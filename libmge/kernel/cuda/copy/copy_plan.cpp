@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/queue.h"
 #include "libmge/kernel/cuda/launch.h"
 
@@ -105,8 +106,8 @@ CopyTiles plan_tiles(const Units& units, const Axis& run, int pack) {
     copy.source_row_stride = row.source;
     copy.target_run_stride = run.target;
     int64_t length = int64_t(1) << copy.run_bits, height = int64_t(1) << copy.row_bits;
-    copy.tiles.add((row.extent + height - 1) / height, {row.source * height, height, 0, height});
-    copy.tiles.add((run.extent + length - 1) / length, {run.source * length, run.target * length, length, 0});
+    copy.tiles.add(ceil_div(row.extent, height), {row.source * height, height, 0, height});
+    copy.tiles.add(ceil_div(run.extent, length), {run.source * length, run.target * length, length, 0});
     for (size_t i = units.axes.size() - 1; i-- > 0;) {
         auto& axis = units.axes[i];
         if (&axis != &run) copy.tiles.add(axis.extent, {axis.source, axis.target, 0, 0});

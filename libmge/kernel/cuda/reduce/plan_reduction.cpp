@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge::cuda {
 namespace {
 
@@ -17,7 +19,6 @@ constexpr int64_t lane_loads = 8;        // the same for a warp that has several
 constexpr int line_lanes = 8;            // that read a cache line together
 constexpr int64_t busy_threads = 1 << 18;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int power_of_two(int64_t n, int most) {
     return int(std::bit_ceil(uint64_t(std::clamp<int64_t>(n, 1, most))));
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/base/version.h"
 
 namespace mge::to_onnx {
@@ -168,7 +169,7 @@ std::vector<ExternalTensor> external_tensors(const ModelRecord& model) {
     size_t end = 0;
     for (auto& [name, tensor] : model.graph.initialisers) {
         if (!is_external(tensor)) continue;
-        end = (end + external_alignment - 1) / external_alignment * external_alignment;
+        end = round_up(end, external_alignment);
         result.push_back({end, tensor});
         end += tensor.spec().bytes();
     }

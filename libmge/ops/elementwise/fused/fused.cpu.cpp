@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/ops/elementwise/fused/fused_blocks.cpu.h"
 
@@ -26,7 +27,7 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
     auto& program = prepared.state<BlockProgram>();
     auto* scratch = static_cast<char*>(launch.workspace);
     int64_t numel = program.result().numel(), element = int64_t(size_of(program.result().dtype));
-    int64_t blocks = (numel + fused_block - 1) / fused_block;
+    int64_t blocks = ceil_div(numel, fused_block);
     bool is_small = numel * program.steps() < 2 * elements_per_thread || blocks < launch.threads;
     in_parts(is_small ? 1 : launch.threads, blocks, 1, [&](int part, int64_t first, int64_t last) {
         char* own = scratch + part * int64_t(program.scratch_bytes());

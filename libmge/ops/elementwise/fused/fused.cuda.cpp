@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/cuda/runtime.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -52,9 +53,9 @@ std::shared_ptr<const cuda::CompiledKernel> fused_kernel(const cuda::KernelText&
 
 Prepared prepare_fused(const FusedProgram& program, const PrepareContext& context) {
     auto plan = plan_fused(program, context.problem.inputs);
-    int64_t pieces = (plan.arguments.numel + plan.pack - 1) / plan.pack;
+    int64_t pieces = ceil_div(plan.arguments.numel, plan.pack);
     auto kernel = fused_kernel(fused_text(plan), "fused", context);
-    auto grid = cuda::bounded_blocks((pieces + threads - 1) / threads);
+    auto grid = cuda::bounded_blocks(ceil_div(pieces, threads));
     return Prepared::make(State{std::move(kernel), std::move(plan), grid});
 }
 

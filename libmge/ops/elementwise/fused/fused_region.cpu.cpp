@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/reduce/reduce.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr size_t cache_line = 64;
 
-size_t whole_lines(size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
+size_t whole_lines(size_t bytes) { return round_up(bytes, cache_line); }
 
 FusedProgram program_of(const Problem& p) { return FusedProgram::parse(p.as<FusedRegion::Params>().program); }
 
@@ -105,7 +106,7 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
     if (state.is_reduced)
         return cpu::run_reduction(state.reduction, launch,
                                   {&source, Source::read, 1 + state.program.steps()});
-    int64_t numel = state.program.result().numel(), blocks = (numel + fused_block - 1) / fused_block;
+    int64_t numel = state.program.result().numel(), blocks = ceil_div(numel, fused_block);
     int64_t block_work = fused_block * state.program.steps();
     in_parts(launch.threads, blocks, std::max<int64_t>(1, parallel_grain / block_work),
              [&](int part, int64_t begin, int64_t end) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "libmge/base/number_text.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/op/op.h"
 #include "libmge/tensor/index_error.h"
 
@@ -29,7 +30,7 @@ AxisRange slice_range(std::string_view who, int64_t begin, int64_t end, int64_t 
     end = end == absent_bound ? (step > 0 ? extent : -1) : clamp_bound(end, extent, lowest, highest);
     int64_t distance = step > 0 ? end - begin : begin - end;
     uint64_t stride = step > 0 ? uint64_t(step) : 0 - uint64_t(step);
-    return {begin, step, distance <= 0 ? 0 : int64_t((uint64_t(distance) + stride - 1) / stride), false};
+    return {begin, step, distance <= 0 ? 0 : int64_t(ceil_div(uint64_t(distance), stride)), false};
 }
 
 // The number of elements that slice_range() finds, where something is symbolic.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/rows/channel_kernels.h"
 #include "libmge/kernel/cpu/rows/half.h"
@@ -29,7 +30,7 @@ struct Images {
     int64_t channels() const { return blocks * lanes; }
     int64_t elements() const { return samples * blocks * pixels * lanes; }
     int64_t rows_of_piece() const { return std::clamp<int64_t>(piece_elements / lanes, 1, pixels); }
-    int64_t pieces_of_block() const { return (pixels + rows_of_piece() - 1) / rows_of_piece(); }
+    int64_t pieces_of_block() const { return ceil_div(pixels, rows_of_piece()); }
     int64_t pieces() const { return samples * blocks * pieces_of_block(); }
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/bf16_pixels.h"
 
@@ -19,7 +20,7 @@ constexpr int64_t block = cpu::pixel_block;
 // Larger windows are packed without vectors, because their blocks leave the first cache.
 constexpr int64_t most_taps = 9;
 
-size_t aligned(int64_t bytes) { return (size_t(bytes) + alignment - 1) / alignment * alignment; }
+size_t aligned(int64_t bytes) { return round_up(size_t(bytes), alignment); }
 
 int64_t elements(const Pair& p) { return p[0] * p[1]; }
 
@@ -47,9 +48,9 @@ struct GradientAxis {
 GradientAxis gradient_axis(const ConvGeometry& g, size_t axis, int64_t residue) {
     const int64_t stride = g.stride[axis], padding = g.padding[axis], kernel = g.kernel[axis];
     GradientAxis a{};
-    a.taps = residue < kernel ? (kernel - residue + stride - 1) / stride : 0;
+    a.taps = residue < kernel ? ceil_div(kernel - residue, stride) : 0;
     a.place = ((residue - padding) % stride + stride) % stride;
-    a.count = std::max<int64_t>(0, (g.in[axis] - a.place + stride - 1) / stride);
+    a.count = std::max<int64_t>(0, ceil_div(g.in[axis] - a.place, stride));
     a.first = (a.place + padding - residue) / stride - (a.taps - 1) * g.dilation[axis];
     return a;
 }
@@ -162,8 +163,8 @@ Bf16Windows::Part Bf16Windows::plan(const Bf16Part& part, int64_t weight_at) con
             p.window.push_back(h * c_.dilation[0] * line + w * c_.dilation[1] * c_.channels);
     p.is_gathered = p.is_scattered() || (part.out[1] <= short_line && part.out[0] > 1);
     const int64_t wanted = p.is_gathered ? std::max<int64_t>(1, gathered_rows / p.pixels()) : 1;
-    const int64_t turns = (c_.images + wanted - 1) / wanted;
-    p.images = (c_.images + turns - 1) / turns;
+    const int64_t turns = ceil_div(c_.images, wanted);
+    p.images = ceil_div(c_.images, turns);
     p.divides_images = turns % c_.threads == 0 || turns >= many_turns * c_.threads;
     p.products.push_back(product_of(p, p.images));
     if (int64_t rest = c_.images % p.images) p.products.push_back(product_of(p, rest));
@@ -240,7 +241,7 @@ void Bf16Windows::pack(const uint16_t* weight, uint16_t* to) const {
         for (auto& p : parts_) pack(p, weight, to + p.weight_at);
         return;
     }
-    const int64_t blocks = (c_.columns + block - 1) / block;
+    const int64_t blocks = ceil_div(c_.columns, block);
     const bool is_row_a_column = c_.channel_stride < c_.column_stride;
     par_for(c_.threads, blocks * channel_blocks, 1, [&](int64_t i, int64_t end) {
         alignas(alignment) uint16_t turned[block * block * most_taps], channels[block * block];
@@ -363,7 +364,7 @@ void Bf16Windows::run(const Operands& o, void* workspace) const {
     auto* memory = static_cast<std::byte*>(workspace) + bias_bytes();
     cpu::pad_bias(parts_[0].products[0], o.bias_dtype, o.bias, bias);
     for (auto& p : parts_) {
-        const int64_t turns = (c_.images + p.images - 1) / p.images;
+        const int64_t turns = ceil_div(c_.images, p.images);
         auto turn = [&](int64_t i, int threads, int thread) {
             const int64_t first = i * p.images;
             run(p, o, bias,

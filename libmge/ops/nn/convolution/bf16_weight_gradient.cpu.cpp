@@ -13,6 +13,7 @@
 #include <array>
 #include <cstring>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/bf16_pixels.h"
 #include "libmge/kernel/cpu/product/bf16_tiles.h"
@@ -32,7 +33,7 @@ constexpr int64_t places_at_once = 512;
 constexpr int64_t near_bytes = 1 << 20, packed_over_sums = 4;
 constexpr int64_t blocks_at_once = 8;  // that a thread packs at least
 
-int64_t blocks_of(int64_t n) { return (n + block - 1) / block; }
+int64_t blocks_of(int64_t n) { return ceil_div(n, block); }
 
 struct WeightGradient {
     ConvGeometry g;
@@ -79,7 +80,7 @@ Support supports(const Problem& p) {
 // The border at the end of a line is also the one at the beginning of the next.
 int64_t grid_of(const ConvGeometry& g, size_t axis) {
     const int64_t stride = g.stride[axis], whole = g.out[axis] + reach(g, axis) / stride;
-    const int64_t end_of_x = (g.in[axis] + g.padding[axis] + stride - 1) / stride;
+    const int64_t end_of_x = ceil_div(g.in[axis] + g.padding[axis], stride);
     return std::min(whole, std::max({whole - g.padding[axis] / stride, end_of_x, g.out[axis]}));
 }
 
@@ -111,8 +112,8 @@ Prepared prepare(const PrepareContext& context) {
     const int64_t packed_bytes =
         all_places * (x_blocks + blocks_of(g.oc)) * block * int64_t(sizeof(uint16_t));
     const int64_t sum_bytes = w.blocks() * w.sums_size() * int64_t(sizeof(float));
-    w.parts = packed_bytes > packed_over_sums * sum_bytes ? (packed_bytes + near_bytes - 1) / near_bytes : 1;
-    w.places = blocks_of((all_places + w.parts - 1) / w.parts) * block;
+    w.parts = packed_bytes > packed_over_sums * sum_bytes ? ceil_div(packed_bytes, near_bytes) : 1;
+    w.places = blocks_of(ceil_div(all_places, w.parts)) * block;
     w.x_row = blocks_of(w.places + farthest) * block;
     // An odd number of cache lines, so that the rows of a matrix are in different sets.
     w.dy_stride = w.places + (w.places / block % 2 == 0 ? block : 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/bf16_pixels.h"
 #include "libmge/tensor/dtype.h"
@@ -20,9 +21,7 @@ struct Image {
     size_t at;  // its place in the workspace
     bool is_image;
 
-    size_t bytes() const {
-        return (size_t(count * channels * pixels) * sizeof(uint16_t) + alignment - 1) / alignment * alignment;
-    }
+    size_t bytes() const { return round_up(size_t(count * channels * pixels) * sizeof(uint16_t), alignment); }
 };
 
 struct State {
@@ -51,7 +50,7 @@ struct Inside : OwnedProblem {
 // Matrices of rows become matrices of columns.
 void transpose(int threads, int64_t count, int64_t rows, int64_t columns, const uint16_t* from,
                uint16_t* to) {
-    const int64_t across = (columns + block - 1) / block, blocks = (rows + block - 1) / block * across;
+    const int64_t across = ceil_div(columns, block), blocks = ceil_div(rows, block) * across;
     par_for(threads, count * blocks, blocks_at_once, [&](int64_t i, int64_t end) {
         alignas(alignment) uint16_t part[block * block];
         std::array<const uint16_t*, block> lines{};

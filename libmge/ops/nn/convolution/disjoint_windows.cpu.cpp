@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/disjoint_windows.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/packed_values.h"
@@ -33,7 +34,7 @@ std::optional<cpu::ImageSteps> steps_of(const TensorSpec& spec) {
 }
 
 int64_t stored_channels(const TensorSpec& spec, const cpu::ImageSteps& steps) {
-    return (spec.shape[1] + steps.block - 1) / steps.block * steps.block;
+    return round_up(spec.shape[1], steps.block);
 }
 
 cpu::DisjointWindows shape_of(const Problem& p, const ConvGeometry& g) {

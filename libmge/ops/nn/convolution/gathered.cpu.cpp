@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/convolution/gathered_windows.h"
@@ -37,7 +38,7 @@ struct State {
     int threads;
     bool is_plain;  // the image, not y
 
-    int64_t strips() const { return (windows.rows + rows_of_strip - 1) / rows_of_strip; }
+    int64_t strips() const { return ceil_div(windows.rows, rows_of_strip); }
     int64_t floats_of_strip() const { return stored_channels * rows_of_strip * windows.out[1]; }
     int64_t blocks() const { return stored_channels / channel_block(); }  // that are gathered
 };
@@ -68,20 +69,20 @@ Prepared prepare(const PrepareContext& context) {
     auto g = forward_geometry(p);
     auto [weight, packed] = pack_blocks(context, g, channel_block());
     const int64_t elements = g.kernel[0] * g.kernel[1], pixels = g.out[0] * g.out[1], all = g.ic * elements;
-    const int64_t stored = (all + channel_block() - 1) / channel_block() * channel_block();
+    const int64_t stored = round_up(all, channel_block());
     const bool has_few_pixels = pixels <= most_pixels;
-    State s{windows_of(g),
-            {all, g.oc, pixels, p.as<Conv2d::Params>().activation},
-            weight,
-            stored,
-            has_few_pixels
-                ? std::max<int64_t>(together_floats / pixels / channel_block(), 1) * channel_block()
-                : stored,
-            has_few_pixels ? g.out[0]
-                           : std::clamp<int64_t>(together_floats / (stored * g.out[1]), 1,
-                                                 (g.out[0] + p.threads - 1) / p.threads),
-            p.threads,
-            p.inputs[0].layout.is_plain()};
+    State s{
+        windows_of(g),
+        {all, g.oc, pixels, p.as<Conv2d::Params>().activation},
+        weight,
+        stored,
+        has_few_pixels ? std::max<int64_t>(together_floats / pixels / channel_block(), 1) * channel_block()
+                       : stored,
+        has_few_pixels
+            ? g.out[0]
+            : std::clamp<int64_t>(together_floats / (stored * g.out[1]), 1, ceil_div(g.out[0], p.threads)),
+        p.threads,
+        p.inputs[0].layout.is_plain()};
     const int64_t strips_at_once = s.strips() > 1 ? p.threads : 1;
     const auto workspace = size_t(strips_at_once * s.floats_of_strip()) * sizeof(float);
     return Prepared::make(std::move(s), workspace, std::move(packed));

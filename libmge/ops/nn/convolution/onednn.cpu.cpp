@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/call.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
@@ -202,9 +203,7 @@ std::vector<Implementation> list_implementations(BackwardWeight, const Problem& 
 constexpr int64_t tile = 4;  // for F(4,3)
 
 // For the whole batch: each transformed weight is multiplied by so many tiles.
-int64_t tiles(const ConvGeometry& g) {
-    return g.n * ((g.out[0] + tile - 1) / tile) * ((g.out[1] + tile - 1) / tile);
-}
+int64_t tiles(const ConvGeometry& g) { return g.n * ceil_div(g.out[0], tile) * ceil_div(g.out[1], tile); }
 
 // A convolution that multiplies large plain images as they are; blocked ones would be copied.
 bool multiplies_images(const ConvGeometry& g) {

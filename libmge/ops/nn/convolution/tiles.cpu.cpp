@@ -11,6 +11,7 @@
 #include <array>
 #include <cstring>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/kernel/packed_values.h"
@@ -55,7 +56,7 @@ Planes planes_of(const TensorSpec& spec) {
     if (spec.layout == Layout::named("nhwc")) return {1, channels};
     for (int64_t block : {8, 16})
         if (spec.layout == Layout::named(block == 8 ? "nChw8c" : "nChw16c"))
-            return {(channels + block - 1) / block, block};
+            return {ceil_div(channels, block), block};
     return {};
 }
 
@@ -186,9 +187,7 @@ PackedValues<float> widened(DType dtype, const void* from, int64_t n) {
     return dtype == DType::f16 ? widened<Half>(from, n) : widened<BFloat16>(from, n);
 }
 
-size_t aligned(int64_t floats) {
-    return (size_t(floats) + alignment_floats - 1) / alignment_floats * alignment_floats;
-}
+size_t aligned(int64_t floats) { return round_up(size_t(floats), alignment_floats); }
 
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;

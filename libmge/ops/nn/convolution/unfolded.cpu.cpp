@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/unfolded.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/plain_layouts.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ struct State {
     int64_t depth() const { return g.ic * g.kernel[0] * g.kernel[1]; }
     int64_t panel() const { return depth() * columns; }
     int64_t strip() const { return std::max<int64_t>(floats_together / panel(), 1) * columns; }  // pixels
-    int64_t strips() const { return (pixels() + strip() - 1) / strip(); }
+    int64_t strips() const { return ceil_div(pixels(), strip()); }
     // Floats of each thread.
     int64_t workspace() const { return strip() * depth(); }
 };

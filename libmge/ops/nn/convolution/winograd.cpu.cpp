@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/convolution/winograd_weight.h"
@@ -52,7 +53,7 @@ cpu::ImageStrides strides_of(const TensorSpec& spec) {
 }
 
 int64_t tiles_of(const ConvGeometry& g) {
-    auto along = [&](int i) { return (g.out[i] + cpu::winograd_tile - 1) / cpu::winograd_tile; };
+    auto along = [&](int i) { return ceil_div(g.out[i], cpu::winograd_tile); };
     return g.n * along(0) * along(1);
 }
 
@@ -167,7 +168,7 @@ struct State {
         int64_t begin = shape.tiles() * i / strips;
         return {begin, shape.tiles() * (i + 1) / strips - begin};
     }
-    int64_t most_tiles() const { return (shape.tiles() + strips - 1) / strips; }
+    int64_t most_tiles() const { return ceil_div(shape.tiles(), strips); }
     // For one block of channels of y.
     int64_t packed_block() const { return shape.ic * 9 * shape.y.block; }
     bool packs_panels() const { return !weight && strips == 1; }
@@ -189,7 +190,7 @@ void cut_into_strips(State& s) {
     const int64_t tiles = s.shape.tiles();
     s.shares_points = tiles < s.threads * tiles_of_thread;
     int64_t teams = s.shares_points ? 1 : s.threads;
-    s.strips = teams * ((tiles + teams * tiles_of_strip - 1) / (teams * tiles_of_strip));
+    s.strips = teams * ceil_div(tiles, teams * tiles_of_strip);
 }
 
 State state_of(const Problem& p, const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y) {

@@ -2,6 +2,7 @@
 #include "libmge/ops/quantize/compressed/compressed_weight.h"
 
 #include "libmge/base/error.h"
+#include "libmge/base/numbers/ceil_div.h"
 
 namespace mge::ops {
 namespace {
@@ -33,9 +34,8 @@ CompressedWeight compressed_weight(std::string_view who, int64_t bits, int64_t g
         throw_value_error(who, "a matrix of ", columns, " columns, expected 1 to ", most_columns);
     if (steps.shape.rank() != 2)
         throw_user(who, text("its quantised weights must be a matrix of bytes, got shape ", steps.shape));
-    CompressedWeight weight{
-        steps.shape[0], columns,
-        group ? group : (columns + columns_in_byte - 1) / columns_in_byte * columns_in_byte, int(bits)};
+    CompressedWeight weight{steps.shape[0], columns, group ? group : round_up(columns, columns_in_byte),
+                            int(bits)};
     check_spec(who, "steps", steps, DType::u8, {weight.rows, weight.row_bytes()});
     check_spec(who, "scales", scale, DType::f32, {weight.rows, weight.groups()});
     if (!zero.is_absent()) check_spec(who, "zero points", zero, DType::u8, scale.shape);

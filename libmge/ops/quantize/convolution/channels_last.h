@@ -2,6 +2,7 @@
 #pragma once
 // Quantised convolutions of channels-last images (layout nhwc).
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/algorithm.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 
@@ -30,8 +31,7 @@ inline ImageShare share_of(int64_t pixels, int64_t blocks, bool by_blocks, int64
     return by_blocks ? ImageShare{all, share_of(blocks, share, shares)}
                      : ImageShare{share_of(pixels, share, shares), all};
 }
-inline int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
-inline size_t aligned(int64_t bytes) { return size_t(pieces(bytes, 64) * 64); }
+inline size_t aligned(int64_t bytes) { return size_t(round_up(bytes, 64)); }
 
 // Threads divide the channels of y if there are more than this many for each pixel, otherwise mostly the
 // pixels. A thread that divides all layers alike reads the bytes that it has just written.

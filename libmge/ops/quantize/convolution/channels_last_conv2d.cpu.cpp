@@ -12,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
 #include "libmge/kernel/cpu/product/quad_product.h"
@@ -29,8 +30,6 @@ constexpr int64_t columns = cpu::product_columns;
 constexpr int64_t vector = 16;              // bytes that short runs are copied by
 constexpr int64_t most_rows = 96;           // per chunk: whole tiles of 6, 12 and 32
 constexpr int64_t chunk_bytes = 192 << 10;  // size of gathered rows, so that they stay in the L2 cache
-
-int64_t whole(int64_t n, int64_t size) { return pieces(n, size) * size; }
 
 // Products of fewer elements are not worth measuring rows, and their values often spread widely: convolutions
 // that follow one without an activation have few channels.
@@ -53,7 +52,7 @@ struct ChannelsLast {
     PackedValues<int8_t> weight;
     std::vector<int32_t> weight_sums;  // per channel
 
-    int64_t blocks() const { return pieces(g.oc, columns); }
+    int64_t blocks() const { return ceil_div(g.oc, columns); }
     bool is_wide() const { return product->takes_wide; }
     // Sums are those of values less the zero point.
     bool is_centred() const { return is_wide() || product->bounds; }
@@ -65,7 +64,7 @@ struct ChannelsLast {
     int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
     int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
     // Elements that are multiplied together: those of a line of a window, or of a pixel.
-    int64_t line_elements() const { return whole(g.kernel[1] * g.ic, product->depth); }
+    int64_t line_elements() const { return round_up(g.kernel[1] * g.ic, product->depth); }
     int64_t place_of(int64_t kh, int64_t kw, int64_t ic) const {
         int64_t inside = kw * g.ic + ic;
         return rows == Rows::lines ? kh * line_elements() + inside : kh * g.kernel[1] * g.ic + inside;
@@ -89,7 +88,7 @@ struct ChannelsLast {
     int64_t measures_of_tile() const { return product->bounds ? product->bounds->measures_of_tile(k) : 0; }
     int64_t measures_bytes() const {
         return int64_t(
-            aligned(pieces(chunk_rows, product->rows) * measures_of_tile() * int64_t(sizeof(float))));
+            aligned(ceil_div(chunk_rows, product->rows) * measures_of_tile() * int64_t(sizeof(float))));
     }
     // For one thread: gathered rows, the sums of a chunk, and the measures of its tiles.
     int64_t scratch_bytes() const { return gathered_bytes() + sums_bytes() + measures_bytes(); }
@@ -121,7 +120,7 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
     }
     c.rows = rows_of(g, product);
     c.k = c.rows == Rows::lines ? g.kernel[0] * c.line_elements()
-                                : whole(g.kernel[0] * g.kernel[1] * g.ic, product.depth);
+                                : round_up(g.kernel[0] * g.kernel[1] * g.ic, product.depth);
     c.images = g.n;
     c.line = c.rows == Rows::bordered ? c.width() : g.out[1];
     c.count = (g.out[0] - 1) * c.line + g.out[1];
@@ -137,7 +136,7 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
         c.images = 1;
     }
     if (c.rows == Rows::bordered) {
-        c.part_bytes = whole(g.ic, product.depth);
+        c.part_bytes = round_up(g.ic, product.depth);
         c.parts.clear();
         for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
             for (int64_t kw = 0; kw < g.kernel[1]; ++kw)
@@ -230,7 +229,9 @@ struct WideElements {
     void copy(const uint8_t* from, int16_t* to, int64_t n) const {
         cpu::widen_bytes(from, to, n, run.c.is_x_signed, run.scales.x_zero);
     }
-    void copy_whole(const uint8_t* from, int16_t* to, int64_t n) const { copy(from, to, whole(n, vector)); }
+    void copy_whole(const uint8_t* from, int16_t* to, int64_t n) const {
+        copy(from, to, round_up(n, vector));
+    }
 };
 
 template <class Elements, class Element>
@@ -272,7 +273,7 @@ void gather_rows(const Elements& elements, int64_t first, int64_t count, Element
             if (is_inside && g.dilation[1] == 1) {
                 int64_t n = g.kernel[1] * g.ic, from = (h * g.in[1] + left) * g.ic;
                 // The next run overwrites the excess of a copy.
-                if (from + whole(n, vector) <= image_bytes)
+                if (from + round_up(n, vector) <= image_bytes)
                     elements.copy_whole(run.x + from, at, n);
                 else
                     elements.copy(run.x + from, at, n);
@@ -396,7 +397,7 @@ void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
 // Threads divide what is more: the rows, or the channels with their weights.
 void run_image(const ImageRun& run, uint8_t* scratch) {
     auto& c = run.c;
-    int64_t tiles = pieces(c.count, c.product->rows);
+    int64_t tiles = ceil_div(c.count, c.product->rows);
     bool is_small = c.count * c.blocks() * columns * c.k < 64 * parallel_grain;
     bool by_blocks = c.g.oc > c.count;
     int64_t shares = is_small ? 1 : std::min(c.threads, by_blocks ? c.blocks() : tiles);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
 #include "libmge/kernel/packed_values.h"
@@ -40,12 +41,12 @@ struct Depthwise {
     }
     int64_t filled_taps() const {
         const int64_t size = kernel->taps_together, taps = g.kernel[0] * g.kernel[1];
-        return has_columns() ? g.kernel[1] * size : (taps + size - 1) / size * size;
+        return has_columns() ? g.kernel[1] * size : round_up(taps, size);
     }
     int64_t place_of_tap(int64_t row, int64_t column) const {
         return has_columns() ? column * kernel->taps_together + row : row * g.kernel[1] + column;
     }
-    int64_t blocks() const { return (channels() + together - 1) / together; }
+    int64_t blocks() const { return ceil_div(channels(), together); }
     int64_t block_bytes() const { return filled_taps() * together * kernel->weight_bytes; }
     // Lines of y whose pixels are finished together.
     int64_t lines_together() const { return std::max<int64_t>(1, longest_row / g.out[1]); }
@@ -114,7 +115,7 @@ struct Span {
 };
 Span inner_pixels(const ConvGeometry& g) {
     int64_t reach = (g.kernel[1] - 1) * g.dilation[1];
-    int64_t begin = (g.padding[1] + g.stride[1] - 1) / g.stride[1];
+    int64_t begin = ceil_div(g.padding[1], g.stride[1]);
     int64_t last = g.in[1] - 1 - reach + g.padding[1];
     int64_t end = last < 0 ? 0 : last / g.stride[1] + 1;
     begin = std::min(begin, g.out[1]);

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/line_tiles.h"
 #include "libmge/kernel/cpu/product/quad_product.h"
@@ -53,7 +54,7 @@ struct DirectConv {
     std::vector<int32_t> weight_sums;  // per channel
 
     int64_t k() const { return int64_t(parts.size()) * part_bytes; }
-    int64_t blocks() const { return pieces(g.oc, columns); }
+    int64_t blocks() const { return ceil_div(g.oc, columns); }
     int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
     int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
     int64_t line_bytes() const { return width() * g.ic; }
@@ -99,13 +100,11 @@ std::vector<Candidate> candidates(const Problem&) {
     return list;
 }
 
-int64_t whole(int64_t n, int64_t size) { return pieces(n, size) * size; }
-
 // The parts of rows, and the pieces of lines: if rows are gathered, of one line of all pixels.
 void divide_lines(DirectConv& c, bool is_gathered) {
     c.is_gathered = is_gathered;
     const auto count = int64_t(c.window.size());
-    c.part_bytes = whole(is_gathered ? count * c.window_bytes : c.window_bytes, c.unit->depth);
+    c.part_bytes = round_up(is_gathered ? count * c.window_bytes : c.window_bytes, c.unit->depth);
     c.part_step = is_gathered ? c.window_bytes : c.part_bytes;
     c.parts = is_gathered ? std::vector<int64_t>{0} : c.window;
     c.gathered_parts.clear();
@@ -261,7 +260,7 @@ void gather_last_row(const DirectConv& c, const uint8_t* from, uint8_t* to) {
 // The rows of neighbours in a line of y.
 void gather_neighbours(const DirectRun& run, const uint8_t* from, int64_t count, uint8_t* to) {
     auto& c = run.c;
-    const int64_t vectors = pieces(c.window_bytes, vector), reach = c.window.back() + vectors * vector;
+    const int64_t vectors = ceil_div(c.window_bytes, vector), reach = c.window.back() + vectors * vector;
     const auto gather = vectors == 1 ? gather_row<1> : vectors == 2 ? gather_row<2> : gather_row<0>;
     for (int64_t i = 0; i < count; ++i, from += c.g.stride[1] * c.g.ic, to += c.k())
         (from + reach > run.end ? gather_last_row : gather)(c, from, to);
@@ -349,13 +348,13 @@ void run_part(const DirectRun& run, Part tiles, Part blocks, uint8_t* gathered) 
     for (Part chunk{tiles.begin, tiles.begin}; chunk.begin < tiles.end; chunk.begin = chunk.end) {
         chunk.end = std::min(tiles.end, chunk.begin + fit);
         const bool is_first = chunk.begin == tiles.begin;
-        const int64_t slice = is_first ? pieces(block_bytes, chunk.size()) : 0;
+        const int64_t slice = is_first ? ceil_div(block_bytes, chunk.size()) : 0;
         const cpu::TileWalk first(c.tiles, chunk.begin);
         if (c.is_gathered) gather_tiles(run, first, chunk.size(), gathered);
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
             cpu::QuadTile tile = tile_of_block(run, block);
             tile.next = c.weight.data() + std::min(block + 1, blocks.end - 1) * block_bytes;
-            tile.next_step = is_first ? pieces(columns * word, chunk.size()) : 0;
+            tile.next_step = is_first ? ceil_div(columns * word, chunk.size()) : 0;
             cpu::TileWalk walk = first;
             uint8_t* tile_rows = gathered;
             for (int64_t i = chunk.begin; i < chunk.end; ++i, walk.advance(), tile.next += slice) {
@@ -375,7 +374,7 @@ void run_part(const DirectRun& run, Part tiles, Part blocks, uint8_t* gathered) 
 
 // The largest share of equal items, over a fair share.
 double unevenness(int64_t items, int64_t threads) {
-    return double(pieces(items, threads) * threads) / double(items);
+    return double(ceil_div(items, threads) * threads) / double(items);
 }
 
 // Threads divide the pixels, or the channels with their weights. If this layer and the next divide the

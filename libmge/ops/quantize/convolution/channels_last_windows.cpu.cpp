@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/quad_windows.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/packed_values.h"
@@ -43,7 +44,7 @@ struct WindowsConv {
     std::vector<int32_t> weight_sums;  // per channel
 
     int64_t channels() const { return g.groups; }
-    int64_t blocks() const { return pieces(channels(), block_channels); }
+    int64_t blocks() const { return ceil_div(channels(), block_channels); }
     const BlockShape& shape(int64_t block) const { return shapes[block + 1 == blocks() ? 1 : 0]; }
     int64_t window_entries() const { return g.kernel[0] * line_entries; }
     int64_t weight_bytes() const { return window_entries() * cpu::entry_bytes; }
@@ -64,14 +65,14 @@ Support supports(const Problem& problem) {
     const int64_t height = (g.kernel[0] - 1) * g.dilation[0] + 1,
                   width = (g.kernel[1] - 1) * g.dilation[1] + 1;
     const bool is_small =
-        height <= most_lines && g.kernel[0] * pieces(width + 1, cpu::entry_pixels) <= most_entries;
+        height <= most_lines && g.kernel[0] * ceil_div(width + 1, cpu::entry_pixels) <= most_entries;
     return is_small ? supported : Support{"a smaller window only"};
 }
 
 // Pixels of an entry that are far apart are so by whole pairs: their windows begin alike in their entries.
 BlockShape shape_of(const WindowsConv& c, int64_t channels) {
     const cpu::EntryFilling filling(channels);
-    const int64_t width = c.g.out[1], apart = pieces(pieces(width, filling.pixels), 2) * 2;
+    const int64_t width = c.g.out[1], apart = round_up(ceil_div(width, filling.pixels), 2);
     const int64_t count = filling.pixels == 1 ? width : std::min(apart, width);
     return {filling, apart, count,
             (count - 1) * c.g.stride[1] / cpu::entry_step + 2 * (c.line_entries - 1) + 1};
@@ -109,7 +110,7 @@ Prepared prepare(const PrepareContext& context) {
                   .threads = problem.threads,
                   .short_divisions = short_divisions(context)};
     const int64_t width = (c.g.kernel[1] - 1) * c.g.dilation[1] + 1, begins = c.g.stride[1] % 2 ? 1 : 0;
-    c.line_entries = pieces(width + begins, cpu::entry_pixels);
+    c.line_entries = ceil_div(width + begins, cpu::entry_pixels);
     const int64_t last_channels = c.channels() - (c.blocks() - 1) * block_channels;
     for (int64_t channels : {block_channels, last_channels}) c.shapes.push_back(shape_of(c, channels));
     c.line_bytes = std::max(c.shapes[0].entries, c.shapes[1].entries) * cpu::entry_bytes;

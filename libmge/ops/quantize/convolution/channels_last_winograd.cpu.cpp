@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/integer_winograd.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/product/byte_product.h"
@@ -38,10 +39,10 @@ struct IntegerWinogradConv {
     std::vector<Part> parts;             // parts of the channels of x
     PackedValues<int16_t> weight;  // part after part, block after block of channels of y, point after point
 
-    int64_t blocks() const { return pieces(g.oc, columns); }
+    int64_t blocks() const { return ceil_div(g.oc, columns); }
     int64_t chunks() const { return line_chunks * across_chunks; }
-    int64_t chunk_lines() const { return pieces(lines, line_chunks); }
-    int64_t chunk_across() const { return pieces(across, across_chunks); }
+    int64_t chunk_lines() const { return ceil_div(lines, line_chunks); }
+    int64_t chunk_across() const { return ceil_div(across, across_chunks); }
     int64_t chunk_tiles() const { return chunk_lines() * chunk_across(); }
     // For one thread: the points of the image, of a block of products, and the block's sums.
     size_t image_bytes() const { return aligned(points * chunk_tiles() * g.ic * int64_t(sizeof(int16_t))); }
@@ -63,7 +64,7 @@ Support supports(const Problem& problem) {
         return {"windows of 3x3 neighbours that step by one only"};
     if (g.ic % together != 0) return {"multiples of 16 channels of x only"};
     // Its weight has eight times the bytes.
-    bool is_small = pieces(g.out[0], side) * pieces(g.out[1], side) < fewest_tiles;
+    bool is_small = ceil_div(g.out[0], side) * ceil_div(g.out[1], side) < fewest_tiles;
     return is_small ? Support{"few tiles: reading the weight takes longer than the products"} : supported;
 }
 
@@ -122,12 +123,12 @@ Prepared prepare(const PrepareContext& context) {
                           .is_x_signed = problem.inputs[Conv::x].dtype == DType::i8,
                           .threads = problem.threads};
     auto& g = c.g;
-    c.lines = pieces(g.out[0], side);
-    c.across = pieces(g.out[1], side);
+    c.lines = ceil_div(g.out[0], side);
+    c.across = ceil_div(g.out[1], side);
     int64_t tile_bytes = points * g.ic * int64_t(sizeof(int16_t));
     int64_t most = std::clamp(chunk_bytes / tile_bytes, fewest_tiles, most_tiles);
-    c.across_chunks = pieces(c.across, most);
-    c.line_chunks = c.across_chunks > 1 ? c.lines : pieces(c.lines, most / c.across);
+    c.across_chunks = ceil_div(c.across, most);
+    c.line_chunks = c.across_chunks > 1 ? c.lines : ceil_div(c.lines, most / c.across);
     auto* weight = static_cast<const int8_t*>(context.constants[Conv::weight]);
     c.parts = parts_of(g, weight);
     pack_weight(c, weight);
@@ -174,7 +175,7 @@ void find_points(const ImageRun& run, const Chunk& chunk) {
 void multiply_points(const ImageRun& run, const Chunk& chunk, int64_t block, Part part) {
     auto& c = run.c;
     auto* multiply = cpu::multiply_pairs();
-    int64_t tiles = chunk.tiles(), groups = pieces(tiles, cpu::pair_product()->rows);
+    int64_t tiles = chunk.tiles(), groups = ceil_div(tiles, cpu::pair_product()->rows);
     int64_t weight_size = columns * part.size();
     const int16_t* weight =
         c.weight.data() + part.begin * c.blocks() * columns * points + block * points * weight_size;

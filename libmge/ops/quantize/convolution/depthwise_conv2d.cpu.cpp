@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/product/integer_tile.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -116,7 +117,7 @@ void run_channels(const Depthwise& d, const Launch& launch, const ConvScales& sc
 void run(const Prepared& prepared, const Launch& launch) {
     auto& d = prepared.state<Depthwise>();
     ConvScales scales(launch);
-    int64_t blocks = (d.g.groups + together - 1) / together, units = d.g.n * blocks;
+    int64_t blocks = ceil_div(d.g.groups, together), units = d.g.n * blocks;
     bool is_small = units * d.image_elements() < 4 * parallel_grain;
     int64_t shares = is_small ? 1 : std::min(d.threads, units);
     in_balanced_parts(int(shares), units, 1, [&](int thread, int64_t begin, int64_t end) {

@@ -14,6 +14,7 @@
 #include <bit>
 #include <vector>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/product/integer_tile.h"
 #include "libmge/kernel/packed_values.h"
@@ -28,8 +29,6 @@ using Conv = QuantizedConv2d;
 
 constexpr int64_t pixels_per_chunk = 48;  // whole tiles of 6 and of 12 rows, whole vectors of all lengths
 static_assert(pixels_per_chunk <= longest_row);
-
-int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // Sizes are counted in words of 4 bytes.
 struct TiledConv {
@@ -71,11 +70,11 @@ TiledConv describe(const Problem& problem) {
                 .is_x_signed = x.dtype == DType::i8,
                 .is_weight_signed = weight.dtype == DType::i8,
                 .tile = may_multiply_bytes(problem) ? cpu::quad_tile() : &cpu::pair_tile()};
-    c.words_per_pixel = pieces(c.g.ic, c.tile->per_word);
+    c.words_per_pixel = ceil_div(c.g.ic, c.tile->per_word);
     c.height = c.g.in[0] + 2 * c.g.padding[0];
     c.width = c.g.in[1] + 2 * c.g.padding[1];
     c.words = c.g.kernel[0] * c.g.kernel[1] * c.words_per_pixel;
-    c.blocks = pieces(c.g.oc, c.tile->columns);
+    c.blocks = ceil_div(c.g.oc, c.tile->columns);
     c.threads = problem.threads;
     return c;
 }
@@ -221,7 +220,7 @@ void run_chunk(const ImageRun& run, int64_t group, int64_t first, int32_t* scrat
 // Each thread has a part of the chunks and a scratch of its own.
 void run_image(const ImageRun& run, int32_t* scratch) {
     const TiledConv& c = run.c;
-    int64_t per_group = pieces(c.pixels(), pixels_per_chunk), chunks = c.g.groups * per_group;
+    int64_t per_group = ceil_div(c.pixels(), pixels_per_chunk), chunks = c.g.groups * per_group;
     bool is_small = c.g.multiplications() < 16 * parallel_grain * std::max<int64_t>(1, c.g.n);
     int64_t shares = is_small ? 1 : std::min<int64_t>(c.threads, chunks);
     in_balanced_parts(int(shares), chunks, 1, [&](int thread, int64_t begin, int64_t end) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "libmge/base/numbers/ceil_div.h"
+
 namespace mge::ops {
 namespace {
 
@@ -63,7 +65,7 @@ std::optional<ElementPlaces> places_of(const TensorSpec& spec) {
         auto& axis = places[digit.axis];
         (digit.block ? axis.inner : axis.outer) = stride;
         int64_t extent = spec.shape[digit.axis];
-        stride *= digit.block ? digit.block : (extent + axis.block - 1) / axis.block;
+        stride *= digit.block ? digit.block : ceil_div(extent, axis.block);
     }
     return places;
 }

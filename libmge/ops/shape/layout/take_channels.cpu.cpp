@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/taken_channels.h"
 #include "libmge/kernel/cpu/copy_loops.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -67,7 +68,7 @@ Prepared prepare_blocks(const PrepareContext& context) {
         for (int64_t i = 0; i < run.count; ++i)
             channels[size_t(run.to + i * run.step)] = {run.input, run.from + i};
     std::vector<int64_t> blocks;
-    for (auto& x : problem.inputs) blocks.push_back((x.shape[1] + block - 1) / block);
+    for (auto& x : problem.inputs) blocks.push_back(ceil_div(x.shape[1], block));
     return Prepared::make(
         cpu::TakenChannels(channels, std::move(blocks), block, y.shape[0], y.shape[2] * y.shape[3]));
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "libmge/base/error.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/onednn/copy_blocked.h"
 #include "libmge/kernel/cpu/onednn/reorder.h"
 
@@ -108,7 +109,7 @@ dnnl_status_t dnnl_memory_desc_init_by_tag(dnnl_memory_desc_t* desc, int rank, c
     for (int i = 0; i < blocking.inner_nblks; ++i) stride *= blocking.inner_blks[i];
     for (size_t i = axes.size(); i-- > 0;) {
         const auto axis = size_t(std::tolower(axes[i]) - 'a');
-        desc->padded_dims[axis] = (dims[axis] + blocks[axis] - 1) / blocks[axis] * blocks[axis];
+        desc->padded_dims[axis] = mge::round_up(dims[axis], blocks[axis]);
         blocking.strides[axis] = stride;
         stride *= std::max<int64_t>(desc->padded_dims[axis] / blocks[axis], 1);
     }
@@ -134,7 +135,7 @@ dnnl_status_t dnnl_memory_desc_init_submemory(dnnl_memory_desc_t* part, const dn
         const bool is_last = offsets[axis] + dims[axis] == whole->dims[axis];
         if (offsets[axis] % block || (!is_last && dims[axis] % block)) return dnnl_invalid_arguments;
         part->dims[axis] = dims[axis];
-        part->padded_dims[axis] = (dims[axis] + block - 1) / block * block;
+        part->padded_dims[axis] = mge::round_up(dims[axis], block);
         part->offset0 += offsets[axis] / block * blocking.strides[axis];
     }
     return dnnl_success;

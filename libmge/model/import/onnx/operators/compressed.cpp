@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "libmge/base/number_text.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
@@ -22,7 +23,7 @@ enum Input : size_t { a, b, scales, zero_points, group_index, bias };
 
 struct Weight {
     int64_t rows, columns, bits, group;
-    int64_t groups() const { return (columns + group - 1) / group; }
+    int64_t groups() const { return ceil_div(columns, group); }
 };
 
 Weight weight_of(const Site& site) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "libmge/base/number_text.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/model/import/onnx/operators/windows.h"
 #include "libmge/model/import/onnx/shapes/late_values.h"
 #include "libmge/ops/create/full.h"
@@ -52,7 +53,7 @@ IntList overhang(const Site& site, const Window& window) {
             continue;
         }
         int64_t last_start = *extent + window.before[i] + window.after[i] - window.reach(i);
-        int64_t last = (last_start + window.stride[i] - 1) / window.stride[i] * window.stride[i];
+        int64_t last = round_up(last_start, window.stride[i]);
         if (last >= *extent + window.before[i]) last -= window.stride[i];
         result[i] = std::max<int64_t>(0, last - last_start);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/base/number_text.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
@@ -129,7 +130,7 @@ Tensors equal_parts(const Site& site, int axis) {
         sizes.back() = Tensor(ops::sub(open, ops::mul(size, whole(parts - 1))));
         return late_split(x, axis, target_of(sizes), size_t(parts));
     }
-    int64_t size = (*extent + parts - 1) / parts;
+    int64_t size = ceil_div(*extent, parts);
     IntList sizes(size_t(parts), size);
     sizes.back() = *extent - size * (parts - 1);
     if (sizes.back() < 0) invalid("an axis of size ", *extent, " cannot be split into ", parts, " parts");

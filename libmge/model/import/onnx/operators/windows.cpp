@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/base/number_text.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/index/slice/slice_items.h"
@@ -32,7 +33,7 @@ void pad_to_same(const Site& site, Window& window) {
                 window.late.push_back(i);
                 continue;
             }
-            int64_t windows = (*extent + window.stride[i] - 1) / window.stride[i];
+            int64_t windows = ceil_div(*extent, window.stride[i]);
             margin = std::max<int64_t>(0, (windows - 1) * window.stride[i] + window.reach(i) - *extent);
         }
         window.before[i] = window.has_more_before ? margin - margin / 2 : margin / 2;

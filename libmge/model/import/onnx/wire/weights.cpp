@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "libmge/base/number_text.h"
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/operators.h"
 #include "libmge/model/onnx_dtypes.h"
@@ -52,7 +53,7 @@ Tensor from_numbers(const TensorSpec& spec, const Numbers& numbers) {
 int per_byte(DType dtype) { return is_narrow(dtype) ? 8 / narrow_width(dtype) : 1; }
 size_t bytes_in_file(const TensorSpec& spec) {
     auto n = size_t(per_byte(spec.dtype));
-    return n == 1 ? spec.bytes() : (size_t(spec.numel()) + n - 1) / n;
+    return n == 1 ? spec.bytes() : ceil_div(size_t(spec.numel()), n);
 }
 
 // The first element is in the lowest bits.

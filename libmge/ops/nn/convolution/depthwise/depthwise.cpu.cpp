@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
@@ -82,7 +83,7 @@ Support supports(const Problem& p) {
 
 // Several images are divided as a whole. A few planes are cut further, so that each thread has work.
 int64_t strips_of(const ConvGeometry& g, int64_t threads, int64_t planes) {
-    const int64_t of_planes = (threads + planes - 1) / planes;
+    const int64_t of_planes = ceil_div(threads, planes);
     const int64_t high = g.n > 1 ? 1 : g.out[0] / strip_rows;
     return std::clamp<int64_t>(std::max(of_planes, high), 1, std::min(threads, g.out[0]));
 }
@@ -240,7 +241,7 @@ struct Tiles {
 
 private:
     void cut(const ConvGeometry& g, size_t axis, int64_t most) {
-        auto divided = [&](int64_t parts) { return (g.out[axis] + parts - 1) / parts; };
+        auto divided = [&](int64_t parts) { return ceil_div(g.out[axis], parts); };
         size[axis] = divided(divided(most));
         count[axis] = divided(size[axis]);
         x_size[axis] = (size[axis] - 1) * g.stride[axis] + (g.kernel[axis] - 1) * g.dilation[axis] + 1;

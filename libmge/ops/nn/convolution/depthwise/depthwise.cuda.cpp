@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/convolution/conv2d_algorithms.h"
@@ -25,9 +26,7 @@ bool is_aligned(const void* address) { return uintptr_t(address) % cuda::pack_by
 
 int64_t window_bytes(const ConvGeometry& g) { return g.kernel[0] * g.kernel[1] * int64_t(sizeof(float)); }
 
-int64_t row_groups(const ConvGeometry& g) {
-    return (g.out[0] + cuda::depthwise_rows - 1) / cuda::depthwise_rows;
-}
+int64_t row_groups(const ConvGeometry& g) { return ceil_div(g.out[0], cuda::depthwise_rows); }
 
 Support supports(const Problem& p) {
     if (!order_of_images(p)) return {"images that are all plain or all nhwc, and plain weights"};
@@ -43,9 +42,8 @@ Support supports(const Problem& p) {
 // as many rounds of a block as leave enough blocks.
 cuda::DepthwiseBlocks blocks_of(const ConvGeometry& g, int pack) {
     constexpr int64_t enough = 1024, most_rounds = 8;
-    auto quotient = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
     int64_t packs = g.groups / pack, fitting = most_shared / (window_bytes(g) * pack);
-    int64_t chunks = quotient(packs, std::min(most_packs, fitting)), beside = quotient(packs, chunks);
+    int64_t chunks = ceil_div(packs, std::min(most_packs, fitting)), beside = ceil_div(packs, chunks);
     int64_t blocks = g.n * row_groups(g) * g.out[1] * beside / cuda::depthwise_threads * chunks;
     return {int(beside), int(beside) * pack, int(chunks),
             int(std::clamp<int64_t>(blocks / enough, 1, most_rounds))};

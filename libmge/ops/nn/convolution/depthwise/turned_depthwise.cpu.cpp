@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -72,7 +73,7 @@ Prepared prepare_turned(const PrepareContext& context) {
     candidate.name.erase(0, turned_prefix.size());
     const auto weight = size_t(p.inputs[1].numel());
     TurnedState s{g, p.as<Conv2d::Params>().activation, p.inputs[0].layout.is_plain() ? 1 : channel_block(),
-                  (weight + alignment_floats - 1) / alignment_floats * alignment_floats,
+                  round_up(weight, alignment_floats),
                   onednn_conv2d_backward_data().prepare({inner.problem, candidate, {}, context.select})};
     const size_t workspace = s.weight_floats * sizeof(float) + s.inner.workspace();
     return Prepared::make(std::move(s), workspace);

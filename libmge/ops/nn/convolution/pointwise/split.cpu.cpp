@@ -3,6 +3,7 @@
 // gathered first, some lines of y at once.
 #include <algorithm>
 
+#include "libmge/base/numbers/ceil_div.h"
 #include "libmge/kernel/cpu/convolution/gathered_windows.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -75,7 +76,7 @@ Prepared prepare(const PrepareContext& context) {
             .is_gathered = is_gathered(g)};
     if (s.is_gathered) {
         const int64_t strips = std::max<int64_t>(1, s.product.m / pixels_of_strip);
-        s.rows_of_strip = (g.out[0] + strips - 1) / strips;
+        s.rows_of_strip = ceil_div(g.out[0], strips);
     }
     const size_t workspace = s.workspace();
     return Prepared::make(std::move(s), workspace, std::move(packed));
